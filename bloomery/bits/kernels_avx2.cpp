@@ -1,0 +1,162 @@
+// AVX2 copies of the block laws (bits/block.hpp). A line is two halves of four lanes.
+#include <immintrin.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include <bloomery/bits/kernels.hpp>
+#include <bloomery/hash/odd_constants.hpp>
+
+namespace bloomery {
+namespace {
+
+struct Line {
+  __m256i low;   // lanes 0 to 3
+  __m256i high;  // lanes 4 to 7
+};
+
+__extension__ typedef unsigned __int128 Wide;
+
+inline std::uint64_t* line_at(const LinesView& view, std::uint64_t spread) {
+  return view.words + 8 * static_cast<std::uint64_t>((Wide{spread} * view.blocks) >> 64);
+}
+
+// lane i: one bit of its 64
+inline __m256i lane_bits(std::uint64_t remixed, __m256i shifts) {
+  const __m256i which = _mm256_and_si256(
+      _mm256_srlv_epi64(_mm256_set1_epi64x(static_cast<long long>(remixed)), shifts),
+      _mm256_set1_epi64x(63));
+  return _mm256_sllv_epi64(_mm256_set1_epi64x(1), which);
+}
+
+inline Line full_round(std::uint64_t remixed) {
+  return {lane_bits(remixed, _mm256_setr_epi64x(16, 22, 28, 34)),
+          lane_bits(remixed, _mm256_setr_epi64x(40, 46, 52, 58))};
+}
+
+// lane i: all ones if bit i of `lanes` is set
+inline __m256i taken(unsigned lanes, __m256i shifts) {
+  const __m256i bit =
+      _mm256_and_si256(_mm256_srlv_epi64(_mm256_set1_epi64x(static_cast<long long>(lanes)), shifts),
+                       _mm256_set1_epi64x(1));
+  return _mm256_sub_epi64(_mm256_setzero_si256(), bit);
+}
+
+inline Line last_round(std::uint64_t remixed, unsigned probes) {
+  const unsigned run = ((1U << probes) - 1) << ((remixed >> 13) & 7);
+  const unsigned lanes = (run | (run >> 8)) & 0xff;  // the run goes on at lane 0 after lane 7
+  const Line all = full_round(remixed);
+  return {_mm256_and_si256(all.low, taken(lanes, _mm256_setr_epi64x(0, 1, 2, 3))),
+          _mm256_and_si256(all.high, taken(lanes, _mm256_setr_epi64x(4, 5, 6, 7)))};
+}
+
+inline Line mask_of(std::uint64_t first, std::uint64_t second, unsigned probes) {
+  if (probes < 8) return last_round(first, probes);
+  const Line one = full_round(first);
+  if (probes == 8) return one;
+  const Line two = probes == 16 ? full_round(second) : last_round(second, probes - 8);
+  return {_mm256_or_si256(one.low, two.low), _mm256_or_si256(one.high, two.high)};
+}
+
+inline Line load(const std::uint64_t* line) {
+  const auto* at = reinterpret_cast<const __m256i*>(line);
+  return {_mm256_load_si256(at), _mm256_load_si256(at + 1)};
+}
+
+inline bool has(const Line& line, const Line& mask) {
+  return _mm256_testc_si256(line.low, mask.low) != 0 &&
+         _mm256_testc_si256(line.high, mask.high) != 0;
+}
+
+inline bool add(std::uint64_t* at, const Line& mask) {
+  const Line line = load(at);
+  if (has(line, mask)) return false;
+  auto* to = reinterpret_cast<__m256i*>(at);
+  _mm256_store_si256(to, _mm256_or_si256(line.low, mask.low));
+  _mm256_store_si256(to + 1, _mm256_or_si256(line.high, mask.high));
+  return true;
+}
+
+inline void prefetch_ahead(const LinesView& view, const std::uint64_t* hashes, std::size_t i,
+                           std::size_t n) {
+  if (i + kernel_lookahead >= n) return;
+  const std::uint64_t hash = hashes[i + kernel_lookahead];
+  __builtin_prefetch(line_at(view, hash), 1);
+  if (view.lines == 2) __builtin_prefetch(line_at(view, hash * remix_constants[2]), 1);
+}
+
+inline Line first_mask(std::uint64_t hash, unsigned probes) {
+  return mask_of(hash * remix_constants[0], hash * remix_constants[1], probes);
+}
+
+inline Line second_mask(std::uint64_t hash, unsigned probes) {
+  return mask_of(hash * remix_constants[3], hash * remix_constants[4], probes);
+}
+
+std::size_t lines_add(const LinesView& view, const std::uint64_t* hashes, std::size_t n,
+                      bool* fresh) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    prefetch_ahead(view, hashes, i, n);
+    const std::uint64_t hash = hashes[i];
+    bool is_new = add(line_at(view, hash), first_mask(hash, view.probes));
+    if (view.lines == 2)
+      is_new |= add(line_at(view, hash * remix_constants[2]), second_mask(hash, view.probes));
+    count += is_new;
+    if (fresh != nullptr) fresh[i] = is_new;
+  }
+  return count;
+}
+
+void lines_ask(const LinesView& view, const std::uint64_t* hashes, std::size_t n, bool* answers) {
+  for (std::size_t i = 0; i < n; ++i) {
+    prefetch_ahead(view, hashes, i, n);
+    const std::uint64_t hash = hashes[i];
+    answers[i] = has(load(line_at(view, hash)), first_mask(hash, view.probes)) &&
+                 (view.lines == 1 || has(load(line_at(view, hash * remix_constants[2])),
+                                         second_mask(hash, view.probes)));
+  }
+}
+
+inline __m256i* split_at(const SplitView& view, std::uint64_t hash) {
+  return reinterpret_cast<__m256i*>(view.words + 8 * (((hash >> 32) * view.blocks) >> 32));
+}
+
+// word i: one bit of its 32
+inline __m256i split_mask(std::uint64_t hash) {
+  const __m256i salts = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(split_salts));
+  const __m256i product = _mm256_mullo_epi32(
+      _mm256_set1_epi32(static_cast<int>(static_cast<std::uint32_t>(hash))), salts);
+  return _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(product, 27));
+}
+
+std::size_t split_add(const SplitView& view, const std::uint64_t* hashes, std::size_t n,
+                      bool* fresh) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i + kernel_lookahead < n)
+      __builtin_prefetch(split_at(view, hashes[i + kernel_lookahead]), 1);
+    __m256i* at = split_at(view, hashes[i]);
+    const __m256i block = _mm256_load_si256(at);
+    const __m256i mask = split_mask(hashes[i]);
+    const bool is_new = _mm256_testc_si256(block, mask) == 0;
+    _mm256_store_si256(at, _mm256_or_si256(block, mask));
+    count += is_new;
+    if (fresh != nullptr) fresh[i] = is_new;
+  }
+  return count;
+}
+
+void split_ask(const SplitView& view, const std::uint64_t* hashes, std::size_t n, bool* answers) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i + kernel_lookahead < n) __builtin_prefetch(split_at(view, hashes[i + kernel_lookahead]));
+    answers[i] = _mm256_testc_si256(_mm256_load_si256(split_at(view, hashes[i])),
+                                    split_mask(hashes[i])) != 0;
+  }
+}
+
+}  // namespace
+
+const Kernels avx2_kernels{"avx2", lines_add, lines_ask, split_add, split_ask};
+
+}  // namespace bloomery

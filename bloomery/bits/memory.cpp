@@ -1,0 +1,80 @@
+#include <bloomery/bits/memory.hpp>
+
+#include <sys/mman.h>
+
+#include <cassert>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace bloomery {
+namespace {
+
+// Below this a mapping of its own wastes more than huge pages win.
+constexpr std::size_t mapped_from_bytes = std::size_t{4} << 20;
+
+Error no_memory(std::uint64_t bytes) {
+  return {Code::no_memory, "the system does not give " + std::to_string(bytes) +
+                               " bytes of memory; ask for fewer keys or a higher rate"};
+}
+
+std::shared_ptr<void> on_heap(std::size_t bytes) {
+  const std::size_t rounded = (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
+  void* start = std::aligned_alloc(memory_alignment, rounded);
+  if (start == nullptr) return nullptr;
+  std::memset(start, 0, rounded);
+  return {start, std::free};
+}
+
+// Maps one huge page more than asked, so that a 2 MiB boundary lies inside, and gives back what is
+// before and behind. Anonymous pages are zero and cost nothing until touched.
+std::shared_ptr<void> on_huge_pages(std::size_t bytes) {
+  const std::size_t rounded = (bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+  const std::size_t mapped = rounded + huge_page_bytes;
+  void* raw = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  auto* first = static_cast<std::byte*>(raw);
+  const std::size_t before =
+      (huge_page_bytes - reinterpret_cast<std::uintptr_t>(raw) % huge_page_bytes) % huge_page_bytes;
+  auto* start = first + before;
+  if (before != 0) ::munmap(first, before);
+  if (before != huge_page_bytes) ::munmap(start + rounded, huge_page_bytes - before);
+  ::madvise(start, rounded, MADV_HUGEPAGE);  // advice: a refusal costs speed, nothing else
+  return {start, [rounded](void* at) { ::munmap(at, rounded); }};
+}
+
+}  // namespace
+
+Result<Memory> Memory::make(std::uint64_t bytes) {
+  if (bytes > std::numeric_limits<std::size_t>::max() / 4) return no_memory(bytes);
+  Memory memory;
+  if (bytes == 0) return memory;
+  const auto size = static_cast<std::size_t>(bytes);
+  memory.owner_ = size < mapped_from_bytes ? on_heap(size) : on_huge_pages(size);
+  if (memory.owner_ == nullptr) return no_memory(bytes);
+  memory.bytes_ = {static_cast<std::byte*>(memory.owner_.get()), size};
+  return memory;
+}
+
+Memory Memory::adopt(std::shared_ptr<void> owner, std::span<std::byte> bytes) {
+  assert(reinterpret_cast<std::uintptr_t>(bytes.data()) % memory_alignment == 0 &&
+         "lent bytes start on a cache line");
+  Memory memory;
+  memory.owner_ = std::move(owner);
+  memory.bytes_ = bytes;
+  return memory;
+}
+
+Result<Memory> Memory::copy_of(std::span<const std::byte> bytes) {
+  auto memory = make(bytes.size());
+  if (memory && !bytes.empty()) std::memcpy(memory->bytes().data(), bytes.data(), bytes.size());
+  return memory;
+}
+
+Memory Memory::part(std::size_t offset, std::size_t length) const {
+  assert(offset <= size() && length <= size() - offset && "a part lies inside the whole");
+  return adopt(owner_, bytes_.subspan(offset, length));
+}
+
+}  // namespace bloomery

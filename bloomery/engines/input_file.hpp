@@ -1,0 +1,69 @@
+// Bytes in: a file or the standard input, read in big blocks.
+//
+//    InputFile::open("a.txt")     a path
+//    InputFile::open("-")         descriptor 0, which stays open
+//
+// Read, not mapped: a mapped file that is cut short by somebody else kills the reader, and pages of
+// a mapping count as memory of this process (a map of 1 GiB over 4 GiB of input must stay 1 GiB).
+// Regular files are read at an offset of our own, so opening "-" again reads it again when it is a
+// redirected file.
+// Threads: one InputFile, one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <bloomery/error.hpp>
+
+namespace bloomery {
+
+class InputFile {
+ public:
+  // Refuses what is missing, may not be read, or is a directory.
+  static Result<InputFile> open(const std::string& path);
+
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&& other) noexcept;
+  ~InputFile();
+
+  // Fills at least one byte of `into`; 0 only at the end. Waits for pipes; goes on after signals.
+  Result<std::size_t> read(std::span<char> into);
+  // Regular files only: fills `into` from this many bytes after the start, without moving; less
+  // than asked only at the end.
+  Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const;
+
+  // A regular file: it can be read twice, and has a size.
+  bool regular() const { return regular_; }
+  std::uint64_t size_bytes() const { return size_bytes_; }
+  // False when read() would wait for somebody else to write.
+  bool ready() const;
+  // For sentences: the path, or "standard input".
+  const std::string& name() const { return name_; }
+
+ private:
+  InputFile(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
+  Result<void> look();
+  void close() noexcept;
+
+  int fd_ = -1;
+  std::string name_;
+  bool regular_ = false;
+  std::uint64_t start_ = 0;   // where descriptor 0 stood when it was opened; 0 for paths
+  std::uint64_t offset_ = 0;  // of the next read, from the start of a regular file
+  std::uint64_t size_bytes_ = 0;
+};
+
+// Opens nothing: says which of these files is missing, a directory or not ours to read, so that a
+// long run does not find out at its end. "-" is always fine.
+Result<void> check_readable(const std::vector<std::string>& files);
+
+// Whether each of these can be read more than once. No files: the standard input.
+bool all_regular(const std::vector<std::string>& files);
+
+// Bytes in all of them, for a progress bar; 0 when one is not a regular file.
+std::uint64_t total_bytes(const std::vector<std::string>& files);
+
+}  // namespace bloomery

@@ -1,0 +1,146 @@
+// count_lines and estimate_lines of lines.hpp.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include <bloomery/engines/lines.hpp>
+
+namespace bloomery {
+namespace {
+
+constexpr std::size_t sample_bytes = std::size_t{64} << 10;
+constexpr std::uint64_t samples = 64;
+// Below this a spread over the blocks of a file says nothing.
+constexpr std::uint64_t fewest_samples = 4;
+constexpr double least_reserve = 0.002;
+
+// Sums of up to 255 fit a byte, and compilers turn that into vectors: four times as fast as
+// std::count, and as fast for short lines as for long ones, unlike memchr.
+std::uint64_t bytes_equal(std::string_view bytes, char wanted) {
+  constexpr std::size_t lanes = 64;
+  constexpr std::size_t rounds = 255;
+  std::uint64_t count = 0;
+  std::size_t at = 0;
+  while (bytes.size() - at >= lanes) {
+    std::array<std::uint8_t, lanes> sums{};
+    for (std::size_t round = 0; round < rounds && bytes.size() - at >= lanes; ++round, at += lanes)
+      for (std::size_t i = 0; i < lanes; ++i) sums[i] += bytes[at + i] == wanted;
+    for (const std::uint8_t sum : sums) count += sum;
+  }
+  for (; at < bytes.size(); ++at) count += bytes[at] == wanted;
+  return count;
+}
+
+std::uint64_t delimiters_in(std::string_view bytes, const std::string& delimiter) {
+  if (delimiter.size() == 1) return bytes_equal(bytes, delimiter[0]);
+  std::uint64_t found = 0;
+  for (std::size_t at = 0; (at = bytes.find(delimiter, at)) != std::string_view::npos; ++found)
+    at += delimiter.size();
+  return found;
+}
+
+// A delimiter of several bytes may lie across two blocks; the reader knows about that.
+Result<std::uint64_t> count_by_reader(InputFile file, const LineRules& rules) {
+  LineReader reader(std::move(file), rules);
+  for (;;) {
+    const auto batch = reader.next();
+    if (!batch) return batch.error();
+    if (batch->empty()) return reader.lines_read();
+  }
+}
+
+Result<std::uint64_t> count_file(InputFile file, const LineRules& rules) {
+  if (rules.delimiter.size() > 1) return count_by_reader(std::move(file), rules);
+  std::vector<char> block(default_block_bytes);
+  std::uint64_t lines = 0;
+  char last = rules.delimiter[0];
+  for (;;) {
+    const auto got = file.read(block);
+    if (!got) return got.error();
+    if (*got == 0) break;
+    lines += delimiters_in({block.data(), *got}, rules.delimiter);
+    last = block[*got - 1];
+  }
+  // A last line without its delimiter is a line.
+  return lines + (last != rules.delimiter[0]);
+}
+
+struct Guess {
+  double lines = 0;
+  double variance = 0;
+};
+
+// Blocks at even distances: a file that was sorted or grew over years is seen everywhere.
+Result<Guess> sample_file(const InputFile& file, std::uint64_t blocks, const LineRules& rules) {
+  std::vector<char> block(sample_bytes);
+  const std::uint64_t span = file.size_bytes() - sample_bytes;
+  double sum = 0;
+  double squares = 0;
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    const std::uint64_t offset = span / (blocks - 1) * i;
+    const auto got = file.read_at(offset, block);
+    if (!got) return got.error();
+    const auto found = static_cast<double>(delimiters_in({block.data(), *got}, rules.delimiter));
+    sum += found;
+    squares += found * found;
+  }
+  const auto taken = static_cast<double>(blocks);
+  const double in_file = static_cast<double>(file.size_bytes()) / sample_bytes;
+  const double mean = sum / taken;
+  const double spread = std::max(0.0, squares / taken - mean * mean) * taken / (taken - 1);
+  return Guess{mean * in_file + 1, spread / taken * in_file * in_file};
+}
+
+std::vector<std::string> or_stdin(const std::vector<std::string>& files) {
+  return files.empty() ? std::vector<std::string>{"-"} : files;
+}
+
+}  // namespace
+
+Result<std::optional<std::uint64_t>> count_lines(const std::vector<std::string>& files,
+                                                 const LineRules& rules) {
+  if (const auto readable = check_readable(files); !readable) return readable.error();
+  if (!all_regular(files)) return std::optional<std::uint64_t>{};
+  std::uint64_t lines = 0;
+  for (const std::string& path : or_stdin(files)) {
+    auto file = InputFile::open(path);
+    if (!file) return file.error();
+    const auto counted = count_file(std::move(*file), rules);
+    if (!counted) return counted.error();
+    lines += *counted;
+  }
+  return std::optional(lines);
+}
+
+Result<std::optional<std::uint64_t>> estimate_lines(const std::vector<std::string>& files,
+                                                    const LineRules& rules) {
+  if (const auto readable = check_readable(files); !readable) return readable.error();
+  if (!all_regular(files)) return std::optional<std::uint64_t>{};
+  const std::uint64_t bytes = std::max<std::uint64_t>(total_bytes(files), 1);
+  std::uint64_t counted_lines = 0;
+  Guess guessed;
+  for (const std::string& path : or_stdin(files)) {
+    auto file = InputFile::open(path);
+    if (!file) return file.error();
+    const double share = static_cast<double>(file->size_bytes()) / static_cast<double>(bytes);
+    const auto blocks =
+        std::max(fewest_samples, static_cast<std::uint64_t>(std::ceil(share * double{samples})));
+    if (file->size_bytes() <= blocks * sample_bytes) {
+      const auto counted = count_file(std::move(*file), rules);
+      if (!counted) return counted.error();
+      counted_lines += *counted;
+      continue;
+    }
+    const auto guess = sample_file(*file, blocks, rules);
+    if (!guess) return guess.error();
+    guessed.lines += guess->lines;
+    guessed.variance += guess->variance;
+  }
+  const double reserve = std::max(least_reserve * guessed.lines, 3 * std::sqrt(guessed.variance));
+  return std::optional(counted_lines +
+                       static_cast<std::uint64_t>(std::ceil(guessed.lines + reserve)));
+}
+
+}  // namespace bloomery

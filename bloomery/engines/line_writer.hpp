@@ -1,0 +1,94 @@
+// Bytes out: gathered into big writes, to a lent descriptor or to a file of our own.
+//
+//    LineWriter out(STDOUT_FILENO, "standard output");
+//    auto out = LineWriter::create("kept.txt", Existing::refuse);
+//
+// A created file appears under its name only when close() is through: until then the bytes are in a
+// temporary file beside it, so that an interrupted run leaves what was there, and the input may be
+// the output. Devices and pipes are written in place.
+//
+// append() never fails; the first refusal of the system is kept, what follows is dropped, and
+// flush() and close() say it. Ask good() once per batch.
+// Limits:  whoever writes to pipes must ignore SIGPIPE, else the signal ends the program before
+//          reader_gone() can be asked. No fsync.
+// Threads: one writer, one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <bloomery/error.hpp>
+
+namespace bloomery {
+
+enum class Existing { refuse, replace };
+
+class LineWriter {
+ public:
+  static constexpr std::size_t default_buffer_bytes = std::size_t{1} << 20;
+
+  // Writes to a descriptor that stays open and stays the caller's. The name is for sentences.
+  LineWriter(int lent_fd, std::string name, std::size_t buffer_bytes = default_buffer_bytes);
+  // "-" is the standard output. Error with Code::exists when there is such a file and it shall not
+  // be replaced.
+  static Result<LineWriter> create(const std::string& path, Existing existing);
+
+  LineWriter(LineWriter&& other) noexcept;
+  LineWriter& operator=(LineWriter&& other) = delete;
+  // Without close() before: what is buffered for a lent descriptor is written and errors are lost;
+  // a created file is thrown away.
+  ~LineWriter();
+
+  void append(std::string_view bytes) {
+    if (bytes.size() > room()) return append_slowly(bytes);
+    std::memcpy(buffer_.get() + used_, bytes.data(), bytes.size());
+    used_ += bytes.size();
+  }
+  // Room for `bytes` (at most a buffer) to write into directly; then commit what was used.
+  char* reserve(std::size_t bytes) {
+    if (bytes > room()) write_out();
+    return buffer_.get() + used_;
+  }
+  void commit(std::size_t bytes) { used_ += bytes; }
+
+  // Writes out what is gathered.
+  Result<void> flush();
+  // Flushes, closes what is ours, and gives a created file its name. Once.
+  Result<void> close();
+
+  bool good() const { return !error_; }
+  // Whoever read our output has gone (EPIPE): not worth a message.
+  bool reader_gone() const { return reader_gone_; }
+  std::uint64_t bytes_written() const { return bytes_written_ + used_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  std::size_t room() const { return buffer_bytes_ - used_; }
+  void append_slowly(std::string_view bytes);
+  void write_out();
+  void write_all(std::string_view bytes);
+  void fail(int error_number);
+  Result<void> outcome() const;
+  Result<void> publish();
+
+  int fd_;
+  std::string name_;
+  std::size_t buffer_bytes_;
+  std::unique_ptr<char[]> buffer_;
+  std::size_t used_ = 0;
+  std::uint64_t bytes_written_ = 0;
+  std::optional<Error> error_;
+  bool reader_gone_ = false;
+  bool owned_ = false;  // the descriptor is ours to close
+  bool closed_ = false;
+  std::string temporary_;  // path of the file that becomes `target_`; empty: none
+  std::string target_;
+  Existing existing_ = Existing::refuse;
+};
+
+}  // namespace bloomery

@@ -1,0 +1,89 @@
+// Bytes in, integers out: a batch at a time, each known to lie in the range asked for.
+//
+//    text    "  17 \n"  -->  17        u32le, u64le   11 00 00 00  -->  17
+//    ipv4    10.0.0.1   -->  167772161
+//
+// What is no integer, or none of the range, is an Error that names the file and the line (for
+// binary formats: the byte), or is counted and passed over. Signs are refused: "-5" must not become
+// 2^64 - 5, and "+5" is more often a slip (a phone number) than a number.
+// Threads: one reader, one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <bloomery/engines/input_file.hpp>
+#include <bloomery/engines/line_writer.hpp>
+#include <bloomery/engines/lines.hpp>
+#include <bloomery/error.hpp>
+#include <bloomery/hash/hash.hpp>
+#include <bloomery/sets/plan.hpp>
+
+namespace bloomery {
+
+enum class IntegerFormat {
+  text,   // one decimal integer a line, blanks around it allowed; no sign
+  u32le,  // 4 bytes each, lowest first
+  u64le,  // 8 bytes each, lowest first
+  ipv4,   // one dotted address a line: 10.0.0.1
+};
+
+// One integer written as text or as a dotted address; nothing when it is not one.
+std::optional<std::uint64_t> parse_integer(std::string_view text, IntegerFormat format);
+std::string format_integer(std::uint64_t value, IntegerFormat format);
+// The largest integer that a format can hold.
+std::uint64_t largest_of(IntegerFormat format);
+// Appends one integer to the output; text formats end with the delimiter.
+void append_integer(LineWriter& out, std::uint64_t value, IntegerFormat format,
+                    std::string_view delimiter);
+
+struct NumberRules {
+  IntegerFormat format = IntegerFormat::text;
+  LineRules lines = {};
+  std::optional<Range> range = {};
+  bool skip_bad = false;
+};
+
+class NumberReader {
+ public:
+  NumberReader(std::vector<std::string> files, NumberRules rules);
+
+  // Some integers of the range; none at the end. Valid until the next call.
+  Result<std::span<const Ordinal>> next();
+
+  std::uint64_t bytes_read() const { return bytes_before_ + inputs_.bytes_read(); }
+  std::uint64_t bad() const { return bad_; }
+  // The sentence for the first one that was passed over.
+  const std::string& first_bad() const { return first_bad_; }
+
+ private:
+  Result<void> next_text(bool& at_end);
+  Result<void> next_binary(bool& at_end);
+  Result<void> take_block(std::size_t bytes);
+  Result<void> end_file();
+  Result<void> refuse(Error error);
+  bool in_range(std::uint64_t value) const { return value >= low_ && value <= high_; }
+  Error outside(const std::string& where, std::uint64_t value) const;
+  Error bad_line(std::size_t line_in_batch, std::string_view line) const;
+  std::string here(std::uint64_t byte) const;
+
+  NumberRules rules_;
+  std::uint64_t low_;
+  std::uint64_t high_;
+  Inputs inputs_;                  // of the text formats
+  std::optional<InputFile> file_;  // of the binary ones
+  std::size_t turn_ = 0;
+  std::vector<char> block_;
+  std::size_t carried_ = 0;         // bytes of a record that the last block began
+  std::uint64_t file_bytes_ = 0;    // read from the file in hand
+  std::uint64_t bytes_before_ = 0;  // read from binary files
+  std::vector<Ordinal> numbers_;
+  std::uint64_t bad_ = 0;
+  std::string first_bad_;
+};
+
+}  // namespace bloomery

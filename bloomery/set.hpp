@@ -1,0 +1,320 @@
+// Set<Kind>: the front door of the library. Owns its memory, hashes its keys, saves itself.
+//
+//    bloomery::Set<bloomery::BlockedBloom> seen({.keys = 10'000'000, .rate = 0.01});
+//    if (seen.add(url)) crawl(url);             // true: surely new
+//
+// When to prefer which kind: docs/kinds.md. Keys are strings, byte spans and integers; a Hash goes
+// in as it is, for those who hash themselves (well mixed, please). Exact maps take integers only.
+//
+// The constructor throws std::invalid_argument for a want that no set can have; make() returns it.
+// add() throws Failure when the set is full, std::out_of_range for an integer outside a range.
+// Limits:  a Result<void> that fails and is not looked at throws (error.hpp).
+// Threads: add_shared and may_contain_shared may be called by any number at once; nothing else may
+//          run beside them. Otherwise one thread changes a set, or any number ask it.
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <bloomery/error.hpp>
+#include <bloomery/hash/hash.hpp>
+#include <bloomery/sets/concepts.hpp>
+#include <bloomery/sets/key_rules.hpp>
+#include <bloomery/sets/kinds.hpp>
+#include <bloomery/storage/image.hpp>
+
+namespace bloomery {
+
+template <class K>
+class Set {
+ public:
+  using Input = typename K::Input;
+  static constexpr bool is_ranged = std::same_as<Input, Ordinal>;
+
+  // May a T be a key of this set?
+  template <class T>
+  static constexpr bool takes = std::same_as<T, Input> || (is_ranged ? IntegerKey<T> : Hashable<T>);
+
+  explicit Set(const Want& want, Hasher hasher = Hasher{}) : Set(made(want), hasher) {}
+
+  static Result<Set> make(const Want& want, Hasher hasher = Hasher{}) {
+    auto body = Body<K>::make(want);
+    if (!body) return body.error();
+    return Set(std::move(*body), hasher);
+  }
+
+  // A private copy-on-write mapping of the file: changes stay in memory until saved.
+  static Result<Set> open(const std::filesystem::path& path, const OpenOptions& options = {}) {
+    auto image = open_image(path, options);
+    if (!image) return image.error();
+    auto body = Body<K>::from_parts(std::move(image->parts));
+    if (!body) return Error{body.error().code, path.string() + ": " + body.error().sentence};
+    Set set(std::move(*body), image->hasher);
+    set.rules_ = std::move(image->rules);
+    set.uuid_ = image->uuid;
+    set.key_is_elsewhere_ = image->key_is_elsewhere;
+    return set;
+  }
+
+  // The file is the old one or the new one, never half of it.
+  Result<void> save(const std::filesystem::path& path, const SaveOptions& options = {}) const {
+    try {
+      return save_image(path, {body_.parts(), hasher_, rules_, uuid_, key_is_elsewhere_}, options);
+    } catch (const Failure& failure) {
+      return Error{failure.code, path.string() + ": " + failure.what()};
+    }
+  }
+
+  // True: surely new. False: there before, or (approximate kinds) looks as if.
+  template <class T>
+  requires takes<T>
+  bool add(const T& key) { return accepted(try_add(key)) == Added::fresh; }
+  // String literals and arrays of characters.
+  bool add(std::string_view key) requires(!is_ranged) {
+    return accepted(try_add(key)) == Added::fresh;
+  }
+
+  template <class T>
+  requires takes<T> Added try_add(const T& key) {
+    note_form<T>();
+    return body_.add(input_of(key));
+  }
+
+  template <class T>
+  requires takes<T>
+  bool may_contain(const T& key) const {
+    return has_place(key) && body_.may_contain(unchecked_input_of(key));
+  }
+  bool may_contain(std::string_view key) const requires(!is_ranged) {
+    return body_.may_contain(unchecked_input_of(key));
+  }
+
+  // Exact kinds earn the stronger word.
+  template <class T>
+  requires(Exact<K>&& takes<T>) bool contains(const T& key) const { return may_contain(key); }
+
+  // By any number of threads at once; no key is lost. Two threads that add the same key at the same
+  // moment may both hear true on a Bloom filter.
+  template <class T>
+  requires takes<T>
+  bool add_shared(const T& key) {
+    note_form<T>();
+    return accepted(body_.add_shared(input_of(key))) == Added::fresh;
+  }
+  template <class T>
+  requires takes<T>
+  bool may_contain_shared(const T& key) const {
+    return has_place(key) && body_.may_contain_shared(unchecked_input_of(key));
+  }
+
+  // Returns whether it was there.
+  template <class T>
+  requires(Removable<K>&& takes<T>) bool remove(const T& key) {
+    if (!has_place(key)) return false;
+    auto& kind = body_.kind();
+    const bool was_there = kind.remove(kind.locate(unchecked_input_of(key)));
+    body_.forget(was_there);
+    return was_there;
+  }
+
+  // Adds every key in order, with many memory waits in flight. Returns how many were surely new;
+  // `fresh`, if not empty, is as long as the keys and tells which.
+  template <std::ranges::contiguous_range Keys>
+  requires takes<std::ranges::range_value_t<Keys>> std::size_t add_all(const Keys& keys,
+                                                                       std::span<bool> fresh = {}) {
+    using T = std::ranges::range_value_t<Keys>;
+    const std::span<const T> all(std::ranges::data(keys), std::ranges::size(keys));
+    if (!all.empty()) note_form<T>();
+    std::size_t count = 0;
+    in_groups(all, [&](std::span<const Input> inputs, std::size_t done) {
+      count += body_.add_all(inputs, fresh.empty() ? nullptr : fresh.data() + done).value();
+    });
+    return count;
+  }
+
+  // answers[i] tells of keys[i].
+  template <std::ranges::contiguous_range Keys>
+  requires takes<std::ranges::range_value_t<Keys>>
+  void may_contain_all(const Keys& keys, std::span<bool> answers) const {
+    using T = std::ranges::range_value_t<Keys>;
+    const std::span<const T> all(std::ranges::data(keys), std::ranges::size(keys));
+    if constexpr (is_ranged) {
+      for (std::size_t i = 0; i < all.size(); ++i) answers[i] = may_contain(all[i]);
+    } else {
+      in_groups(all, [&](std::span<const Input> inputs, std::size_t done) {
+        body_.may_contain_all(inputs, answers.data() + done);
+      });
+    }
+  }
+
+  // Equal shape and hash, or an Error that names what differs.
+  Result<void> unite(const Set& other) {
+    if (auto fitting = fits(other); !fitting) return fitting;
+    rules_.form = joined(rules_.form, other.rules_.form);
+    return body_.unite(other.body_);
+  }
+  // On Bloom filters: holds every common key, at a worse rate than a filter of those keys.
+  Result<void> intersect(const Set& other) {
+    if (auto fitting = fits(other); !fitting) return fitting;
+    return body_.intersect(other.body_);
+  }
+  // Difference and exclusive or: exact kinds only. On a Bloom filter they would clear bits that
+  // other keys need, so there they are refused.
+  Result<void> subtract(const Set& other) requires Exact<K> {
+    if (auto fitting = fits(other); !fitting) return fitting;
+    return body_.subtract(other.body_);
+  }
+  Result<void> exclusive(const Set& other) requires requires(K kind, const K same) {
+    kind.exclusive(same);
+  }
+  {
+    if (auto fitting = fits(other); !fitting) return fitting;
+    return body_.exclusive(other.body_);
+  }
+
+  double estimate() const { return body_.estimate(); }  // keys, from the bits; infinity when full
+  double rate_now() const { return body_.rate_now(); }  // at which strangers pass, from the bits
+  double fill_ratio() const { return body_.fill_ratio(); }
+  double rate_asked() const { return body_.rate_asked(); }
+  std::uint64_t bytes() const { return body_.bytes(); }
+  std::uint64_t adds() const { return body_.adds(); }  // keys that were surely new when added
+  std::uint64_t capacity() const { return body_.capacity(); }
+  bool overfull() const { return body_.overfull(); }  // more keys than it was planned for
+  const Hasher& hasher() const { return hasher_; }
+  const KeyRules& rules() const { return rules_; }
+
+  // The set of everything.
+  void fill() requires Kind<K> {
+    body_.kind().fill();
+    body_.recount();
+  }
+
+  std::uint64_t count() const requires Exact<K> { return exact_body().count(); }
+
+  // Members in rising order.
+  template <class Each>
+  requires Exact<K>
+  void for_each(Each&& each) const { exact_body().for_each(std::forward<Each>(each)); }
+
+  // What else a kind can do, such as Bitmap::rank or TwoBitMap::for_each_once.
+  const K& kind() const requires Kind<K> { return body_.kind(); }
+
+  // Seen::never, once or many.
+  template <class T>
+  requires(takes<T>&& requires(const K kind, typename K::Slot slot) {
+    kind.state(slot);
+  }) auto state(const T& key) const {
+    using State = decltype(body_.kind().state({}));
+    if (!has_place(key)) return State{};
+    return body_.kind().state(body_.kind().locate(unchecked_input_of(key)));
+  }
+
+ private:
+  // Hashes are made a group at a time, so that they stay in the first cache.
+  static constexpr std::size_t group_keys = 256;
+
+  Set(Body<K> body, Hasher hasher) : body_(std::move(body)), hasher_(hasher) {
+    if (is_ranged) rules_.form = KeyForm::number;
+  }
+
+  static Body<K> made(const Want& want) {
+    auto body = Body<K>::make(want);
+    if (!body && body.error().code == Code::impossible)
+      throw std::invalid_argument(body.error().sentence);
+    return std::move(body).value();
+  }
+
+  static Added accepted(Added added) {
+    if (added == Added::full)
+      throw Failure({Code::full, "the set is full and could not take the key"});
+    return added;
+  }
+
+  const auto& exact_body() const {
+    if constexpr (Kind<K>)
+      return body_.kind();
+    else
+      return body_;
+  }
+
+  Result<void> fits(const Set& other) const {
+    KeyRules same_form = other.rules_;
+    same_form.form = rules_.form;  // a program may mix forms; it knows its keys
+    return keys_fit(hasher_, rules_, other.hasher_, same_form);
+  }
+
+  template <class T>
+  void note_form() {
+    if constexpr (is_ranged) return;
+    constexpr KeyForm form = std::same_as<T, Input> ? KeyForm::hash
+                             : IntegerKey<T>        ? KeyForm::u64
+                                                    : KeyForm::text;
+    // Atomic for add_shared; written only when it changes, so that it costs a compare.
+    std::atomic_ref noted(rules_.form);
+    const KeyForm before = noted.load(std::memory_order_relaxed);
+    if (before != form && before != KeyForm::mixed)
+      noted.store(joined(before, form), std::memory_order_relaxed);
+  }
+
+  // Every hash has a place; an integer only inside the range.
+  template <class T>
+  bool has_place(const T& key) const {
+    if constexpr (is_ranged) {
+      if constexpr (std::signed_integral<T>)
+        if (key < 0) return false;
+      return body_.kind().in_range(unchecked_input_of(key));
+    } else {
+      return true;
+    }
+  }
+
+  template <class T>
+  Input unchecked_input_of(const T& key) const {
+    if constexpr (std::same_as<T, Input>)
+      return key;
+    else if constexpr (is_ranged)
+      return Ordinal{static_cast<std::uint64_t>(key)};
+    else if constexpr (std::same_as<Input, WideHash>)
+      return hasher_.wide(key);
+    else
+      return hasher_(key);
+  }
+
+  template <class T>
+  Input input_of(const T& key) const {
+    if (!has_place(key)) throw std::out_of_range("the integer is outside the range of the map");
+    return unchecked_input_of(key);
+  }
+
+  template <class T, class Each>
+  void in_groups(std::span<const T> keys, Each&& each) const {
+    if constexpr (std::same_as<T, Input> && !is_ranged) {
+      each(keys, std::size_t{0});
+    } else {
+      Input inputs[group_keys];
+      for (std::size_t done = 0; done < keys.size(); done += group_keys) {
+        const std::size_t size = std::min(group_keys, keys.size() - done);
+        for (std::size_t i = 0; i < size; ++i) inputs[i] = input_of(keys[done + i]);
+        each(std::span<const Input>(inputs, size), done);
+      }
+    }
+  }
+
+  Body<K> body_;
+  Hasher hasher_;
+  KeyRules rules_;
+  Uuid uuid_{};
+  bool key_is_elsewhere_ = false;
+};
+
+}  // namespace bloomery

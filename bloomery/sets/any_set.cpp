@@ -1,0 +1,395 @@
+#include <bloomery/sets/any_set.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <bloomery/sets/kinds.hpp>
+
+namespace bloomery {
+
+// One virtual call per span of keys; below it everything is typed.
+struct AnySet::Body {
+  virtual ~Body() = default;
+  virtual const KindRow& row() const = 0;
+  virtual Result<std::size_t> add_texts(const Hasher& hasher,
+                                        std::span<const std::string_view> keys, bool* fresh) = 0;
+  virtual Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) = 0;
+  virtual Result<std::size_t> add_ordinals(std::span<const Ordinal> ordinals, bool* fresh) = 0;
+  virtual Result<void> ask_texts(const Hasher& hasher, std::span<const std::string_view> keys,
+                                 bool* answers) const = 0;
+  virtual Result<void> ask_hashes(std::span<const Hash> hashes, bool* answers) const = 0;
+  virtual Result<void> ask_ordinals(std::span<const Ordinal> ordinals, bool* answers) const = 0;
+  virtual Result<void> unite(const Body& other) = 0;
+  virtual Result<void> intersect(const Body& other) = 0;
+  virtual Result<void> subtract(const Body& other) = 0;
+  virtual Result<void> exclusive(const Body& other) = 0;
+  virtual std::uint64_t bytes() const = 0;
+  virtual std::uint64_t adds() const = 0;
+  virtual std::uint64_t capacity() const = 0;
+  virtual double rate_asked() const = 0;
+  virtual double estimate() const = 0;
+  virtual double rate_now() const = 0;
+  virtual double expected_rate_now() const = 0;
+  virtual double fill_ratio() const = 0;
+  virtual bool overfull() const = 0;
+  virtual std::optional<Range> range() const = 0;
+  virtual std::vector<std::pair<std::string, std::string>> shape_facts() const = 0;
+  virtual Parts parts() const = 0;
+};
+
+namespace {
+
+template <class K>
+constexpr bool takes_ordinals = std::same_as<typename K::Input, Ordinal>;
+
+template <class K>
+constexpr bool takes_hashes = std::same_as<typename K::Input, Hash>;
+
+template <class K>
+constexpr KindRow row_of{
+    .id = K::id,
+    .input = takes_ordinals<K> ? InputForm::ordinal : InputForm::hashed,
+    .exact = Exact<K>,
+    .grows = !Kind<K>,
+    .complete = [](Want want) { return complete<K>(want); },
+    .planned_bytes = [](const Want& want) -> Result<std::uint64_t> {
+      const auto shape = K::plan(want);
+      if (!shape) return shape.error();
+      return K::bytes(*shape);
+    },
+};
+
+template <class... K>
+std::array<KindRow, sizeof...(K)> rows_of(KindList<K...>) {
+  std::array<KindRow, sizeof...(K)> rows{row_of<K>...};
+  std::ranges::sort(rows, {}, [](const KindRow& row) { return row.id.number; });
+  return rows;
+}
+
+Error wrong_input(std::string_view kind, const char* wanted) {
+  return {Code::mismatch, "a " + std::string(kind) + " set takes " + wanted};
+}
+
+// Text is hashed a group at a time, so that the hashes stay in the first cache.
+constexpr std::size_t group_keys = 256;
+
+}  // namespace
+
+namespace detail {
+
+template <class K>
+struct Holder : AnySet::Body {
+  using Held = bloomery::Body<K>;
+  using Input = typename K::Input;
+  static constexpr bool hashed = !takes_ordinals<K>;
+
+  explicit Holder(Held held) : held(std::move(held)) {}
+
+  static Input hash_of(const Hasher& hasher, std::string_view key) {
+    if constexpr (takes_hashes<K>)
+      return hasher(key);
+    else
+      return hasher.wide(key);
+  }
+
+  // Calls each(hashes, index of the first) for every group of keys; stops at an Error.
+  template <class Each>
+  static Result<void> in_groups(const Hasher& hasher, std::span<const std::string_view> keys,
+                                Each&& each) {
+    std::array<Input, group_keys> inputs;
+    for (std::size_t done = 0; done < keys.size(); done += group_keys) {
+      const std::size_t size = std::min(group_keys, keys.size() - done);
+      for (std::size_t i = 0; i < size; ++i) inputs[i] = hash_of(hasher, keys[done + i]);
+      if (auto went = each(std::span<const Input>(inputs).first(size), done); !went)
+        return went.error();
+    }
+    return {};
+  }
+
+  const KindRow& row() const override { return row_of<K>; }
+
+  Result<std::size_t> add_texts(const Hasher& hasher, std::span<const std::string_view> keys,
+                                bool* fresh) override {
+    if constexpr (hashed) {
+      std::size_t count = 0;
+      auto went = in_groups(hasher, keys, [&](std::span<const Input> inputs, std::size_t done) {
+        auto added = held.add_all(inputs, fresh == nullptr ? nullptr : fresh + done);
+        if (!added) return Result<void>(added.error());
+        count += *added;
+        return Result<void>();
+      });
+      if (!went) return went.error();
+      return count;
+    } else {
+      return wrong_input(K::id.name, "integers, not text");
+    }
+  }
+
+  Result<void> ask_texts(const Hasher& hasher, std::span<const std::string_view> keys,
+                         bool* answers) const override {
+    if constexpr (hashed) {
+      return in_groups(hasher, keys, [&](std::span<const Input> inputs, std::size_t done) {
+        held.may_contain_all(inputs, answers + done);
+        return Result<void>();
+      });
+    } else {
+      return wrong_input(K::id.name, "integers, not text");
+    }
+  }
+
+  Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) override {
+    if constexpr (takes_hashes<K>)
+      return held.add_all(hashes, fresh);
+    else
+      return wrong_input(K::id.name, "keys of its own sort, not 64-bit hashes");
+  }
+
+  Result<void> ask_hashes(std::span<const Hash> hashes, bool* answers) const override {
+    if constexpr (takes_hashes<K>) {
+      held.may_contain_all(hashes, answers);
+      return {};
+    } else {
+      return wrong_input(K::id.name, "keys of its own sort, not 64-bit hashes");
+    }
+  }
+
+  Result<std::size_t> add_ordinals(std::span<const Ordinal> ordinals, bool* fresh) override {
+    if constexpr (hashed) {
+      return wrong_input(K::id.name, "hashed keys, not integers as themselves");
+    } else {
+      for (const Ordinal n : ordinals)
+        if (!held.kind().in_range(n))
+          return Error{Code::out_of_range, std::to_string(n.value) +
+                                               " is outside the range of the set, " +
+                                               std::to_string(held.kind().shape().low) + ".." +
+                                               std::to_string(held.kind().shape().high)};
+      return held.add_all(ordinals, fresh);
+    }
+  }
+
+  Result<void> ask_ordinals(std::span<const Ordinal> ordinals, bool* answers) const override {
+    if constexpr (hashed) {
+      return wrong_input(K::id.name, "hashed keys, not integers as themselves");
+    } else {
+      for (std::size_t i = 0; i < ordinals.size(); ++i)
+        answers[i] = held.kind().in_range(ordinals[i]) && held.may_contain(ordinals[i]);
+      return {};
+    }
+  }
+
+  static const Held& as_mine(const AnySet::Body& other) {
+    return static_cast<const Holder&>(other).held;
+  }
+  Result<void> unite(const AnySet::Body& other) override { return held.unite(as_mine(other)); }
+  Result<void> intersect(const AnySet::Body& other) override {
+    return held.intersect(as_mine(other));
+  }
+  Result<void> subtract(const AnySet::Body& other) override {
+    if constexpr (requires { held.subtract(as_mine(other)); })
+      return held.subtract(as_mine(other));
+    else
+      return unsound("difference");
+  }
+  Result<void> exclusive(const AnySet::Body& other) override {
+    if constexpr (requires { held.exclusive(as_mine(other)); })
+      return held.exclusive(as_mine(other));
+    else
+      return unsound("exclusive or");
+  }
+  static Error unsound(const char* what) {
+    return {Code::unsound, std::string("the ") + what + " of two " + std::string(K::id.name) +
+                               " sets would clear bits that other keys need, and forget them; "
+                               "use a bitmap for integers, or build from the remaining keys"};
+  }
+
+  std::uint64_t bytes() const override { return held.bytes(); }
+  std::uint64_t adds() const override { return held.adds(); }
+  std::uint64_t capacity() const override { return held.capacity(); }
+  double rate_asked() const override { return held.rate_asked(); }
+  double estimate() const override { return held.estimate(); }
+  double rate_now() const override { return held.rate_now(); }
+  double expected_rate_now() const override { return held.expected_rate_now(); }
+  double fill_ratio() const override { return held.fill_ratio(); }
+  bool overfull() const override { return held.overfull(); }
+
+  std::optional<Range> range() const override {
+    if constexpr (hashed)
+      return std::nullopt;
+    else
+      return Range{held.kind().shape().low, held.kind().shape().high};
+  }
+
+  std::vector<std::pair<std::string, std::string>> shape_facts() const override {
+    if constexpr (Kind<K>)
+      return shape_facts_of<K>(held.kind().shape());
+    else if constexpr (requires { held.links(); })
+      return {{"links", std::to_string(held.links())}};
+    else
+      return {};
+  }
+
+  Parts parts() const override { return held.parts(); }
+
+  Held held;
+};
+
+}  // namespace detail
+
+std::span<const KindRow> AnySet::register_rows() {
+  static const auto rows = rows_of(AllKinds{});
+  return rows;
+}
+
+const KindRow* AnySet::find_row(std::string_view name) {
+  for (const KindRow& row : register_rows())
+    if (row.id.name == name) return &row;
+  return nullptr;
+}
+
+Result<AnySet> AnySet::make(std::string_view kind, const Want& want, Hasher hasher) {
+  if (const char* refused = kernels_refused()) return Error{Code::unsupported, refused};
+  std::optional<Result<AnySet>> made;
+  AllKinds::for_each([&]<class K>() {
+    if (K::id.name != kind) return;
+    auto body = bloomery::Body<K>::make(want);
+    if (!body) {
+      made.emplace(body.error());
+      return;
+    }
+    KeyRules rules;
+    if (takes_ordinals<K>) rules.form = KeyForm::number;
+    made.emplace(AnySet(std::make_unique<detail::Holder<K>>(std::move(*body)), hasher, rules));
+  });
+  if (!made) return Error{Code::impossible, "there is no kind of set called " + std::string(kind)};
+  return std::move(*made);
+}
+
+Result<AnySet> AnySet::from_parts(Parts parts, Hasher hasher, KeyRules rules) {
+  if (const char* refused = kernels_refused()) return Error{Code::unsupported, refused};
+  if (parts.parts.empty()) return Error{Code::damaged, "the image holds no part"};
+  const Form form = parts.form;
+  const std::uint16_t first_kind = parts.parts[0].kind;
+  std::optional<Result<AnySet>> made;
+  AllKinds::for_each([&]<class K>() {
+    bool mine = form == Form::single && first_kind == K::id.number;
+    if constexpr (requires { K::form; }) mine = form == K::form;
+    if (!mine) return;
+    auto body = bloomery::Body<K>::from_parts(std::move(parts));
+    if (!body)
+      made.emplace(body.error());
+    else
+      made.emplace(AnySet(std::make_unique<detail::Holder<K>>(std::move(*body)), hasher, rules));
+  });
+  if (!made) return Error{Code::unsupported, "the image holds a sort of set this version lacks"};
+  return std::move(*made);
+}
+
+Result<void> AnySet::check_part(const Part& part, std::uint64_t payload_bytes) {
+  std::optional<Result<void>> checked;
+  AllKinds::for_each([&]<class K>() {
+    if constexpr (requires { K::check; }) {
+      if (K::id.number != part.kind) return;
+      auto shape = decode_shape<K>(part.shape);
+      checked.emplace(shape ? K::check(*shape, payload_bytes) : Result<void>(shape.error()));
+    }
+  });
+  if (!checked)
+    return Error{Code::unsupported, "kind number " + std::to_string(part.kind) +
+                                        " is unknown to this version; a newer one wrote it"};
+  return std::move(*checked);
+}
+
+AnySet::AnySet(std::unique_ptr<Body> body, Hasher hasher, KeyRules rules)
+    : body_(std::move(body)), hasher_(hasher), rules_(std::move(rules)) {}
+AnySet::AnySet(AnySet&&) noexcept = default;
+AnySet& AnySet::operator=(AnySet&&) noexcept = default;
+AnySet::~AnySet() = default;
+
+KindId AnySet::kind() const { return body_->row().id; }
+InputForm AnySet::input() const { return body_->row().input; }
+bool AnySet::exact() const { return body_->row().exact; }
+
+// Keys that were refused leave no trace; those before the set was full do.
+void AnySet::note_form(KeyForm form, bool none, const Result<std::size_t>& added) {
+  const bool refused = !added && added.error().code == Code::mismatch;
+  if (!none && !refused) rules_.form = joined(rules_.form, form);
+}
+
+Result<std::size_t> AnySet::add_all(std::span<const std::string_view> keys, std::span<bool> fresh) {
+  auto added = body_->add_texts(hasher_, keys, fresh.empty() ? nullptr : fresh.data());
+  note_form(KeyForm::text, keys.empty(), added);
+  return added;
+}
+
+Result<std::size_t> AnySet::add_all(std::span<const Hash> hashes, std::span<bool> fresh) {
+  auto added = body_->add_hashes(hashes, fresh.empty() ? nullptr : fresh.data());
+  note_form(KeyForm::hash, hashes.empty(), added);
+  return added;
+}
+
+Result<std::size_t> AnySet::add_all(std::span<const Ordinal> ordinals, std::span<bool> fresh) {
+  return body_->add_ordinals(ordinals, fresh.empty() ? nullptr : fresh.data());
+}
+
+Result<void> AnySet::may_contain_all(std::span<const std::string_view> keys,
+                                     std::span<bool> answers) const {
+  return body_->ask_texts(hasher_, keys, answers.data());
+}
+
+Result<void> AnySet::may_contain_all(std::span<const Hash> hashes, std::span<bool> answers) const {
+  return body_->ask_hashes(hashes, answers.data());
+}
+
+Result<void> AnySet::may_contain_all(std::span<const Ordinal> ordinals,
+                                     std::span<bool> answers) const {
+  return body_->ask_ordinals(ordinals, answers.data());
+}
+
+Result<void> AnySet::fits(const AnySet& other) const {
+  if (kind() != other.kind())
+    return Error{Code::mismatch, "one set is " + std::string(kind().name) + ", the other " +
+                                     std::string(other.kind().name)};
+  if (auto fitting = keys_fit(hasher_, rules_, other.hasher_, other.rules_); !fitting)
+    return fitting.error();
+  return {};
+}
+
+Result<void> AnySet::unite(const AnySet& other) {
+  if (auto fitting = fits(other); !fitting) return fitting.error();
+  if (auto united = body_->unite(*other.body_); !united) return united.error();
+  rules_.form = joined(rules_.form, other.rules_.form);
+  return {};
+}
+
+Result<void> AnySet::intersect(const AnySet& other) {
+  if (auto fitting = fits(other); !fitting) return fitting.error();
+  return body_->intersect(*other.body_);
+}
+
+Result<void> AnySet::subtract(const AnySet& other) {
+  if (auto fitting = fits(other); !fitting) return fitting.error();
+  return body_->subtract(*other.body_);
+}
+
+Result<void> AnySet::exclusive(const AnySet& other) {
+  if (auto fitting = fits(other); !fitting) return fitting.error();
+  return body_->exclusive(*other.body_);
+}
+
+std::uint64_t AnySet::bytes() const { return body_->bytes(); }
+std::uint64_t AnySet::adds() const { return body_->adds(); }
+std::uint64_t AnySet::capacity() const { return body_->capacity(); }
+double AnySet::rate_asked() const { return body_->rate_asked(); }
+double AnySet::estimate() const { return body_->estimate(); }
+double AnySet::rate_now() const { return body_->rate_now(); }
+double AnySet::expected_rate_now() const { return body_->expected_rate_now(); }
+double AnySet::fill_ratio() const { return body_->fill_ratio(); }
+bool AnySet::overfull() const { return body_->overfull(); }
+std::optional<Range> AnySet::range() const { return body_->range(); }
+std::vector<std::pair<std::string, std::string>> AnySet::shape_facts() const {
+  return body_->shape_facts();
+}
+Parts AnySet::parts() const { return body_->parts(); }
+
+}  // namespace bloomery

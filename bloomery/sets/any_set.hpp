@@ -1,0 +1,118 @@
+// A set whose kind is known only at run time: what the command line, Redis and files work with.
+//
+//    auto set = AnySet::make("blocked", {.keys = 1000, .rate = 0.01});
+//    set->add_all(lines, fresh);          one indirect call per span, not per key
+//
+// Hashes text by itself, as its kind needs (64 bits, 128 bits); takes Ordinals for the exact maps.
+// Threads: one adds; any number may ask while nobody adds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <bloomery/error.hpp>
+#include <bloomery/hash/hash.hpp>
+#include <bloomery/sets/concepts.hpp>
+#include <bloomery/sets/key_rules.hpp>
+#include <bloomery/sets/parts.hpp>
+#include <bloomery/sets/plan.hpp>
+
+namespace bloomery {
+
+// What a set wants to be given.
+enum class InputForm {
+  hashed,   // text or bytes; the set hashes
+  ordinal,  // integers in a range
+};
+
+// One row of the register, for `plan`, `--kind` and help texts.
+struct KindRow {
+  KindId id;
+  InputForm input;
+  bool exact;
+  bool grows;  // needs no number of keys in advance
+  // Bytes and rate of a set of this kind for this want; completes a want that has memory.
+  Result<Want> (*complete)(Want);
+  Result<std::uint64_t> (*planned_bytes)(const Want&);
+};
+
+class AnySet {
+ public:
+  // Every kind and composite there is, in the order of their numbers.
+  static std::span<const KindRow> register_rows();
+  static const KindRow* find_row(std::string_view name);
+
+  static Result<AnySet> make(std::string_view kind, const Want& want, Hasher hasher = Hasher{});
+  // Puts together what storage opened; refuses parts that do not fit each other.
+  static Result<AnySet> from_parts(Parts parts, Hasher hasher, KeyRules rules);
+  // Checks one part as far as that is possible without its payload: known kind, sound shape, and a
+  // payload of just this length.
+  static Result<void> check_part(const Part& part, std::uint64_t payload_bytes);
+
+  AnySet(AnySet&&) noexcept;
+  AnySet& operator=(AnySet&&) noexcept;
+  ~AnySet();
+
+  KindId kind() const;
+  InputForm input() const;
+  bool exact() const;
+  const Hasher& hasher() const { return hasher_; }
+  KeyRules& rules() { return rules_; }
+  const KeyRules& rules() const { return rules_; }
+
+  // Adds every key in order; returns how many were surely new. `fresh`, if not empty, is as long
+  // as the keys and tells which. Full: a growing set that may not grow further, or memory refused.
+  Result<std::size_t> add_all(std::span<const std::string_view> keys, std::span<bool> fresh = {});
+  Result<std::size_t> add_all(std::span<const Hash> hashes, std::span<bool> fresh = {});
+  Result<std::size_t> add_all(std::span<const Ordinal> ordinals, std::span<bool> fresh = {});
+  // Ordinals outside the range of an exact map are surely absent.
+  Result<void> may_contain_all(std::span<const std::string_view> keys,
+                               std::span<bool> answers) const;
+  Result<void> may_contain_all(std::span<const Hash> hashes, std::span<bool> answers) const;
+  Result<void> may_contain_all(std::span<const Ordinal> ordinals, std::span<bool> answers) const;
+
+  // Both need equal shape, hash, key form and normalisation; the Error names what differs.
+  Result<void> unite(const AnySet& other);
+  Result<void> intersect(const AnySet& other);
+  Result<void> subtract(const AnySet& other);   // exact maps only; unsound on Bloom filters
+  Result<void> exclusive(const AnySet& other);  // xor; exact maps only
+
+  std::uint64_t bytes() const;     // of payload
+  std::uint64_t adds() const;      // keys that were surely new when added
+  std::uint64_t capacity() const;  // keys it was planned for, over all links; range for maps
+  double rate_asked() const;
+  double estimate() const;  // keys, from the bits alone; infinity when every bit is set
+  double rate_now() const;  // at which strangers pass, from the bits alone
+  // The rate by the formula for the keys added so far: cheap, for asking often.
+  double expected_rate_now() const;
+  double fill_ratio() const;  // ones / bits
+  bool overfull() const;      // holds more keys than it was planned for
+  std::optional<Range> range() const;
+  // What fixes it, for people: {"blocks", "163840"}, {"probes", "6"}, ...
+  std::vector<std::pair<std::string, std::string>> shape_facts() const;
+
+  // Borrows the payload: valid until the set changes or goes.
+  Parts parts() const;
+
+  struct Body;  // the typed set behind the handle; any_set.cpp
+
+ private:
+  AnySet(std::unique_ptr<Body> body, Hasher hasher, KeyRules rules);
+
+  // Same kind and same sort of keys, or an Error that names what differs.
+  Result<void> fits(const AnySet& other) const;
+  void note_form(KeyForm form, bool none, const Result<std::size_t>& added);
+
+  std::unique_ptr<Body> body_;
+  Hasher hasher_;
+  KeyRules rules_;
+};
+
+}  // namespace bloomery

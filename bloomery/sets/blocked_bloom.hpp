@@ -1,0 +1,242 @@
+// A Bloom filter that spends all its bits for one key in one cache line; below 1e-4 in two.
+//
+//    hash --high word of hash * blocks--> line     --remix--> k bits of its 512 (bits/block.hpp)
+//    two lines a key: the second line is chosen by a remix, and has k bits of its own
+//
+// One memory wait per key instead of k. The price is that full lines answer for most strangers:
+// 9.95 bits a key at 1 % (classic 9.59), 15.6 at 0.1 % (14.4); two lines 31.2 at 1e-6 (28.8), where
+// one line would need 38.8.
+// Limits:  16 probes a line, so 1e-12 in two lines is the end.
+// Threads: add_shared and may_contain_shared by any number at once; the rest by one. Two threads
+//          that add the same key at once may both hear fresh.
+// See:     docs/kinds.md "blocked"; golden_test pins the bits.
+#pragma once
+
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string>
+#include <tuple>
+
+#include <bloomery/bits/block.hpp>
+#include <bloomery/bits/kernels.hpp>
+#include <bloomery/bits/words.hpp>
+#include <bloomery/hash/budget.hpp>
+#include <bloomery/hash/hash.hpp>
+#include <bloomery/sets/concepts.hpp>
+#include <bloomery/sets/shape_fields.hpp>
+
+namespace bloomery {
+
+class BlockedBloom {
+ public:
+  static constexpr KindId id{4, "blocked"};
+  using Input = Hash;
+  struct Shape {
+    std::uint64_t blocks = 0;
+    std::uint32_t probes = 0;  // in each line
+    std::uint32_t lines = 0;   // 1 or 2 lines a key
+    friend bool operator==(const Shape&, const Shape&) = default;
+  };
+  static constexpr std::tuple fields{Field{"blocks", &Shape::blocks},
+                                     Field{"probes", &Shape::probes},
+                                     Field{"lines", &Shape::lines}};
+  struct Slot {
+    std::uint64_t first = 0;   // block
+    std::uint64_t second = 0;  // block; the first again when one line is enough
+    Hash hash;
+  };
+
+  static Result<Shape> plan(const Want& want) {
+    if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
+    Shape shape{.lines = want.rate < two_lines_below ? 2U : 1U};
+    // Each line must hold its share of the rate; both see every key.
+    const double rate = std::pow(want.rate, 1.0 / shape.lines);
+    const auto [probes, mean] = fullest_line(rate);
+    shape.probes = probes;
+    const double visits = static_cast<double>(want.keys) * shape.lines;
+    shape.blocks = foldable_blocks(static_cast<std::uint64_t>(std::ceil(visits / mean)));
+    if (!enough_bits(shape.blocks, mean, want.rate))
+      return Error{Code::impossible,
+                   "64-bit hashes can not hold that rate for so many keys; ask "
+                   "for a higher rate"};
+    return shape;
+  }
+
+  static Result<void> check(const Shape& shape, std::uint64_t payload_bytes) {
+    if (shape.blocks == 0 || shape.blocks > most_blocks || shape.probes == 0 ||
+        shape.probes > max_line_probes || shape.lines == 0 || shape.lines > 2)
+      return Error{Code::damaged, "a blocked filter of " + std::to_string(shape.blocks) +
+                                      " blocks, " + std::to_string(shape.probes) + " probes and " +
+                                      std::to_string(shape.lines) + " lines can not be"};
+    return check_length(id.name, bytes(shape), payload_bytes);
+  }
+
+  static std::uint64_t bytes(const Shape& shape) { return shape.blocks * line_bytes; }
+  static double expected_rate(const Shape& shape, std::uint64_t keys) {
+    const double mean = static_cast<double>(keys) * shape.lines / static_cast<double>(shape.blocks);
+    return std::pow(plan::line_rate(mean, shape.probes), shape.lines);
+  }
+
+  BlockedBloom(const Shape& shape, std::span<std::byte> lent)
+      : shape_(shape), words_(reinterpret_cast<std::uint64_t*>(lent.data())) {
+    assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
+    assert(reinterpret_cast<std::uintptr_t>(lent.data()) % line_bytes == 0 &&
+           "a line is a cache line");
+  }
+
+  Shape shape() const { return shape_; }
+
+  Slot locate(Hash hash) const {
+    const std::uint64_t first = mulhi(hash.bits, shape_.blocks);
+    return {first, shape_.lines == 2 ? mulhi(remix(hash, 2), shape_.blocks) : first, hash};
+  }
+  void prefetch(const Slot& slot) const {
+    __builtin_prefetch(line(slot.first), 1);
+    __builtin_prefetch(line(slot.second), 1);
+  }
+
+  Added add(const Slot& slot) {
+    return mark(slot, [](std::uint64_t& word, std::uint64_t mask) {
+      const std::uint64_t before = word & mask;
+      word |= mask;
+      return before;
+    });
+  }
+  Added add_shared(const Slot& slot) { return mark(slot, or_shared); }
+  bool may_contain(const Slot& slot) const {
+    return line_has(line(slot.first), first_mask(slot.hash)) &&
+           (shape_.lines == 1 || line_has(line(slot.second), second_mask(slot.hash)));
+  }
+  bool may_contain_shared(const Slot& slot) const {
+    return has_shared(line(slot.first), first_mask(slot.hash)) &&
+           (shape_.lines == 1 || has_shared(line(slot.second), second_mask(slot.hash)));
+  }
+
+  std::size_t add_all(std::span<const Hash> hashes, bool* fresh) {
+    return kernels().lines_add(view(), bare_words(hashes), hashes.size(), fresh);
+  }
+  void may_contain_all(std::span<const Hash> hashes, bool* answers) const {
+    kernels().lines_ask(view(), bare_words(hashes), hashes.size(), answers);
+  }
+
+  // Exact: the bytes are those of a filter that was given both lists.
+  void unite(const BlockedBloom& other) {
+    assert(shape_ == other.shape_ && "only sets of one shape combine");
+    for (std::size_t i = 0; i < words().size(); ++i) words_[i] |= other.words_[i];
+  }
+  // Holds the keys of both, and more strangers than a filter built from those keys would.
+  void intersect(const BlockedBloom& other) {
+    assert(shape_ == other.shape_ && "only sets of one shape combine");
+    for (std::size_t i = 0; i < words().size(); ++i) words_[i] &= other.words_[i];
+  }
+  // The set of everything.
+  void fill() { std::memset(words_, 0xff, bytes(shape_)); }
+
+  // Lines fill like 1 - e^(-visits (1 - spared)); the mixture has this closed form.
+  double estimate() const {
+    const double empty = 1 - fill_ratio();
+    if (empty <= 0) return std::numeric_limits<double>::infinity();
+    const double visits = -std::log(empty) / (1 - plan::line_bit_spared(shape_.probes));
+    return visits * static_cast<double>(shape_.blocks) / shape_.lines;
+  }
+  // The mean over lines of the chance to pass one; never fill^k, which the full lines belie.
+  double rate_now() const {
+    double sum = 0;
+    for (std::uint64_t block = 0; block < shape_.blocks; ++block) sum += passing(line(block));
+    return std::pow(sum / static_cast<double>(shape_.blocks), shape_.lines);
+  }
+  double fill_ratio() const {
+    return static_cast<double>(count_ones(words())) /
+           (static_cast<double>(shape_.blocks) * line_bits);
+  }
+
+ private:
+  // Where two lines begin to need so much less space that a second wait is worth it: 19.9 bits a
+  // key instead of 22.1.
+  static constexpr double two_lines_below = 1e-4;
+  static constexpr std::uint64_t most_blocks = std::uint64_t{1} << 48;
+
+  struct Fullest {
+    unsigned probes;
+    double mean;
+  };
+  // The number of probes with which a line can hold the most keys at this rate, and how many.
+  static Fullest fullest_line(double rate) {
+    Fullest best{1, 0};
+    for (unsigned probes = 1; probes <= max_line_probes; ++probes) {
+      // Lines per key falls as the rate is relaxed: look for the smallest.
+      const double lines_per_key = plan::smallest(
+          1e-4, 4, [&](double lines) { return plan::line_rate(1 / lines, probes) <= rate; });
+      if (1 / lines_per_key > best.mean) best = {probes, 1 / lines_per_key};
+    }
+    return best;
+  }
+
+  // From 256 blocks on a multiple of 16, so that a set can be folded in half four times.
+  static std::uint64_t foldable_blocks(std::uint64_t blocks) {
+    return blocks < 256 ? blocks : (blocks + 15) / 16 * 16;
+  }
+
+  LinesView view() const { return {words_, shape_.blocks, shape_.probes, shape_.lines}; }
+  Words words() const { return {words_, shape_.blocks * lanes_per_line}; }
+  std::uint64_t* line(std::uint64_t block) const { return words_ + block * lanes_per_line; }
+
+  LineMask first_mask(Hash hash) const {
+    return line_mask(remix(hash, 0), remix(hash, 1), shape_.probes);
+  }
+  LineMask second_mask(Hash hash) const {
+    return line_mask(remix(hash, 3), remix(hash, 4), shape_.probes);
+  }
+
+  // `set(word, mask)` ORs the mask in and returns which of its bits were set before.
+  template <class SetBits>
+  Added mark(const Slot& slot, SetBits&& set) {
+    std::uint64_t missing = 0;
+    const auto mark_line = [&](std::uint64_t* at, const LineMask& mask) {
+      for (std::size_t i = 0; i < lanes_per_line; ++i)
+        if (mask.lanes[i] != 0) missing |= mask.lanes[i] ^ set(at[i], mask.lanes[i]);
+    };
+    mark_line(line(slot.first), first_mask(slot.hash));
+    if (shape_.lines == 2) mark_line(line(slot.second), second_mask(slot.hash));
+    return missing == 0 ? Added::seen : Added::fresh;
+  }
+
+  static bool has_shared(const std::uint64_t* at, const LineMask& mask) {
+    for (std::size_t i = 0; i < lanes_per_line; ++i)
+      if ((mask.lanes[i] & ~load_shared(at[i])) != 0) return false;
+    return true;
+  }
+
+  // The chance that a stranger's probes all hit ones of this line: full rounds need all lanes, the
+  // last round a run of lanes from each of eight starts with equal chance.
+  double passing(const std::uint64_t* at) const {
+    double filled[lanes_per_line];
+    double whole = 1;
+    for (std::size_t i = 0; i < lanes_per_line; ++i) {
+      filled[i] = std::popcount(at[i]) / 64.0;
+      whole *= filled[i];
+    }
+    const unsigned full = shape_.probes / 8;
+    const unsigned last = shape_.probes % 8;
+    double runs = 0;
+    for (unsigned start = 0; start < lanes_per_line; ++start) {
+      double run = 1;
+      for (unsigned i = 0; i < last; ++i) run *= filled[(start + i) % lanes_per_line];
+      runs += run;
+    }
+    return (full == 0 ? 1 : full == 1 ? whole : whole * whole) * runs / lanes_per_line;
+  }
+
+  Shape shape_;
+  std::uint64_t* words_;
+};
+
+static_assert(SharedAddable<BlockedBloom> && Mergeable<BlockedBloom> && Estimable<BlockedBloom> &&
+              Prefetchable<BlockedBloom> && Batched<BlockedBloom>);
+
+}  // namespace bloomery

@@ -1,0 +1,158 @@
+// The textbook Bloom filter: k bits anywhere among m. The smallest that can still be added to.
+//
+//    probe i of a hash:   g = hash * odd^(i+1)    position = high word of g * m
+//
+// m = -n ln p / ln^2 2, rounded up to a cache line; k = m/n ln 2. One multiply per probe steps to
+// the next position. The textbook step h1 + i * h2 (Kirsch and Mitzenmacher) gives 4.9e-5 where
+// 1e-6 was asked at n = 100: under multiply-high its small increments vanish. Limits:  k memory
+// waits a key; blocked is many times faster above the cache and 4 % larger at 1 %. Threads:
+// add_shared and may_contain_shared by any number at once; the rest by one. Two threads
+//          that add the same key at once may both hear fresh.
+// See:     docs/kinds.md "classic"; classic_bloom_test.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string>
+#include <tuple>
+
+#include <bloomery/bits/words.hpp>
+#include <bloomery/hash/budget.hpp>
+#include <bloomery/hash/hash.hpp>
+#include <bloomery/sets/concepts.hpp>
+#include <bloomery/sets/shape_fields.hpp>
+
+namespace bloomery {
+
+class ClassicBloom {
+ public:
+  static constexpr KindId id{3, "classic"};
+  using Input = Hash;
+  struct Shape {
+    std::uint64_t bits = 0;
+    std::uint32_t probes = 0;
+    friend bool operator==(const Shape&, const Shape&) = default;
+  };
+  static constexpr std::tuple fields{Field{"bits", &Shape::bits}, Field{"probes", &Shape::probes}};
+  struct Slot {
+    Hash hash;
+  };
+
+  static Result<Shape> plan(const Want& want) {
+    if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
+    const auto keys = static_cast<double>(want.keys);
+    const double exact_bits = plan::classic_bits(keys, want.rate);
+    const double probes = std::max(1.0, std::round(exact_bits / keys * plan::ln2));
+    const auto lines = static_cast<std::uint64_t>(std::ceil(exact_bits / granule_bits));
+    return Shape{std::max<std::uint64_t>(lines, 1) * granule_bits,
+                 static_cast<std::uint32_t>(probes)};
+  }
+
+  static Result<void> check(const Shape& shape, std::uint64_t payload_bytes) {
+    if (shape.bits == 0 || shape.bits % granule_bits != 0 || shape.bits > most_bits ||
+        shape.probes == 0 || shape.probes > most_probes)
+      return Error{Code::damaged, "a classic filter of " + std::to_string(shape.bits) +
+                                      " bits and " + std::to_string(shape.probes) +
+                                      " probes can not be"};
+    return check_length(id.name, bytes(shape), payload_bytes);
+  }
+
+  static std::uint64_t bytes(const Shape& shape) { return shape.bits / 8; }
+  static double expected_rate(const Shape& shape, std::uint64_t keys) {
+    return plan::classic_rate(static_cast<double>(keys), static_cast<double>(shape.bits),
+                              shape.probes);
+  }
+
+  ClassicBloom(const Shape& shape, std::span<std::byte> lent)
+      : shape_(shape),
+        words_(reinterpret_cast<std::uint64_t*>(lent.data()), lent.size() / sizeof(std::uint64_t)) {
+    assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
+  }
+
+  Shape shape() const { return shape_; }
+
+  Slot locate(Hash hash) const { return {hash}; }
+  void prefetch(Slot slot) const {
+    each_probe(slot, [&](std::uint64_t bit) {
+      __builtin_prefetch(&words_[bit / word_bits], 1);
+      return true;
+    });
+  }
+
+  Added add(Slot slot) {
+    bool seen = true;
+    each_probe(slot, [&](std::uint64_t bit) {
+      seen &= set_bit(words_, bit);
+      return true;
+    });
+    return seen ? Added::seen : Added::fresh;
+  }
+  Added add_shared(Slot slot) {
+    bool seen = true;
+    each_probe(slot, [&](std::uint64_t bit) {
+      seen &= set_bit_shared(words_, bit);
+      return true;
+    });
+    return seen ? Added::seen : Added::fresh;
+  }
+  bool may_contain(Slot slot) const {
+    return each_probe(slot, [&](std::uint64_t bit) { return get_bit(words_, bit); });
+  }
+  bool may_contain_shared(Slot slot) const {
+    return each_probe(slot, [&](std::uint64_t bit) { return get_bit_shared(words_, bit); });
+  }
+
+  // Exact: the bytes are those of a filter that was given both lists.
+  void unite(const ClassicBloom& other) {
+    assert(shape_ == other.shape_ && "only sets of one shape combine");
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+  }
+  // Holds the keys of both, and more strangers than a filter built from those keys would.
+  void intersect(const ClassicBloom& other) {
+    assert(shape_ == other.shape_ && "only sets of one shape combine");
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
+  }
+  // The set of everything.
+  void fill() { std::memset(words_.data(), 0xff, words_.size_bytes()); }
+
+  double estimate() const {
+    const double empty = 1 - fill_ratio();
+    if (empty <= 0) return std::numeric_limits<double>::infinity();
+    return -static_cast<double>(shape_.bits) / shape_.probes * std::log(empty);
+  }
+  double rate_now() const { return std::pow(fill_ratio(), shape_.probes); }
+  double fill_ratio() const {
+    return static_cast<double>(count_ones(words_)) / static_cast<double>(shape_.bits);
+  }
+
+ private:
+  // Whole cache lines: no filter is too small for the law, and neighbouring bits can fold.
+  static constexpr std::uint64_t granule_bits = 512;
+  static constexpr std::uint64_t most_bits = std::uint64_t{1} << 56;
+  static constexpr std::uint32_t most_probes = 64;
+
+  // Calls visit(bit) for each probe while it returns true; returns whether all did.
+  template <class Visit>
+  bool each_probe(Slot slot, Visit&& visit) const {
+    std::uint64_t g = slot.hash.bits;
+    for (std::uint32_t i = 0; i < shape_.probes; ++i) {
+      g *= remix_constants[5];
+      if (!visit(mulhi(g, shape_.bits))) return false;
+    }
+    return true;
+  }
+
+  Shape shape_;
+  Words words_;
+};
+
+static_assert(SharedAddable<ClassicBloom> && Mergeable<ClassicBloom> && Estimable<ClassicBloom> &&
+              Prefetchable<ClassicBloom>);
+
+}  // namespace bloomery

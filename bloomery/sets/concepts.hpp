@@ -1,0 +1,110 @@
+// What a kind must offer. A kind is arithmetic on someone else's bytes: it owns no memory, opens no
+// file, starts no thread; so one piece of code serves heap, mapped file and Redis.
+//
+//    key --hash--> Input --locate--> Slot --add / may_contain--> bits (lent)
+//                              ^
+//                            Shape   the numbers that fix a set for ever; saved as they are
+//
+// From these few names the library derives batching, owning, merge checks, save and open, the
+// run-time handle, the command line's --kind, the law tests and the benchmark row.
+// See: docs/kinds.md; ARCHITECTURE.md "Adding a kind".
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include <bloomery/error.hpp>
+#include <bloomery/sets/plan.hpp>
+
+namespace bloomery {
+
+// Written into files: a number is never changed and never used again. The name is for people.
+struct KindId {
+  std::uint16_t number;
+  std::string_view name;
+  friend constexpr bool operator==(const KindId&, const KindId&) = default;
+};
+
+enum class Added {
+  fresh,  // surely new
+  seen,   // there before, or (approximate kinds) looks as if
+  full,   // not added: no room
+};
+
+template <class S>
+concept Kind = std::is_trivially_copyable_v<typename S::Shape> &&
+    std::equality_comparable<typename S::Shape> &&
+    std::constructible_from<S, typename S::Shape, std::span<std::byte>> &&
+    requires(const S s, typename S::Input in, typename S::Slot slot, typename S::Shape shape,
+             Want want, std::uint64_t payload_bytes) {
+  { S::id } -> std::convertible_to<KindId>;
+  { S::plan(want) } -> std::same_as<Result<typename S::Shape>>;
+  { S::check(shape, payload_bytes) } -> std::same_as<Result<void>>;
+  { S::bytes(shape) } -> std::same_as<std::uint64_t>;
+  { S::expected_rate(shape, want.keys) } -> std::same_as<double>;
+  { s.shape() } -> std::same_as<typename S::Shape>;
+  { s.locate(in) } -> std::same_as<typename S::Slot>;
+  { s.may_contain(slot) } -> std::same_as<bool>;
+};
+
+template <class S>
+concept Addable = Kind<S> && requires(S s, typename S::Slot slot) {
+  { s.add(slot) } -> std::same_as<Added>;
+};
+
+// May be added to, and asked, by any number of threads at once without losing a key.
+template <class S>
+concept SharedAddable = Addable<S> && requires(S s, const S asked, typename S::Slot slot) {
+  { s.add_shared(slot) } -> std::same_as<Added>;
+  { asked.may_contain_shared(slot) } -> std::same_as<bool>;
+};
+
+template <class S>
+concept Removable = Kind<S> && requires(S s, typename S::Slot slot) {
+  { s.remove(slot) } -> std::same_as<bool>;
+};
+
+template <class S>
+concept Mergeable = Kind<S> && requires(S s, const S other) {
+  { s.unite(other) } -> std::same_as<void>;
+  { s.intersect(other) } -> std::same_as<void>;
+};
+
+// Knows from the bits alone how many keys it holds and at what rate strangers pass.
+template <class S>
+concept Estimable = Kind<S> && requires(const S s) {
+  { s.estimate() } -> std::same_as<double>;
+  { s.rate_now() } -> std::same_as<double>;
+  { s.fill_ratio() } -> std::same_as<double>;
+};
+
+// Answers are exact: the kind earns the word `contains`.
+template <class S>
+concept Exact = requires {
+  requires S::exact;
+};
+
+// Integers as themselves, in a range.
+template <class S>
+concept Ranged = Kind<S> && requires(const S s, typename S::Input in) {
+  { s.in_range(in) } -> std::same_as<bool>;
+};
+
+template <class S>
+concept Prefetchable = Kind<S> && requires(const S s, typename S::Slot slot) {
+  s.prefetch(slot);
+};
+
+// Has kernels of its own for whole spans; `fresh` may be null.
+template <class S>
+concept Batched = Kind<S> &&
+    requires(S s, const S asked, std::span<const typename S::Input> in, bool* answers) {
+  { s.add_all(in, answers) } -> std::same_as<std::size_t>;
+  { asked.may_contain_all(in, answers) } -> std::same_as<void>;
+};
+
+}  // namespace bloomery

@@ -1,0 +1,61 @@
+// The register: one line per kind. From it come --kind, the run-time table, the law tests and the
+// benchmark rows. Numbers are written into files: never changed, never used again.
+//
+//    1 bitmap   2 two-bit   3 classic   4 blocked   5 split-block   12 hash-set
+//    6 counting 7 spectral  8 cuckoo    9 window    10 fuse         11 ribbon     (kept for these)
+//    1002 scalable: a form of image (Form::scalable), not the kind of a part
+#pragma once
+
+#include <bloomery/sets/bitmap.hpp>
+#include <bloomery/sets/blocked_bloom.hpp>
+#include <bloomery/sets/classic_bloom.hpp>
+#include <bloomery/sets/hash_set.hpp>
+#include <bloomery/sets/owned.hpp>
+#include <bloomery/sets/scalable.hpp>
+#include <bloomery/sets/split_block.hpp>
+#include <bloomery/sets/two_bit_map.hpp>
+
+namespace bloomery {
+
+template <class... K>
+struct KindList {
+  // Calls each.template operator()<K>() for every kind in turn.
+  template <class Each>
+  static constexpr void for_each(Each&& each) {
+    (each.template operator()<K>(), ...);
+  }
+};
+
+// Kinds that are lent their bytes.
+using PlainKinds = KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock>;
+// Sets built on other sets, or that grow: they take memory as they need it.
+using Composites = KindList<Scalable, HashSet>;
+using AllKinds =
+    KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, Scalable, HashSet>;
+
+// What holds a set of this kind: the composite itself, or a plain kind with memory of its own.
+template <class K>
+struct BodyOf {
+  using type = K;
+};
+template <Kind K>
+struct BodyOf<K> {
+  using type = Owned<K>;
+};
+template <class K>
+using Body = typename BodyOf<K>::type;
+
+namespace detail {
+
+template <class... K>
+constexpr bool all_different(KindList<K...>) {
+  constexpr KindId ids[] = {K::id...};
+  for (const KindId& one : ids)
+    for (const KindId& other : ids)
+      if (&one != &other && (one.number == other.number || one.name == other.name)) return false;
+  return true;
+}
+static_assert(all_different(AllKinds{}), "two kinds share a number or a name");
+
+}  // namespace detail
+}  // namespace bloomery

@@ -1,0 +1,194 @@
+// A kind with memory of its own: the body of a Set, of an AnySet and of a link in a chain.
+//
+//    Owned<K> = shape + Memory + K looking at it + what was asked of it and how many were added
+//
+// Composites (scalable, hash-set) own their memory by themselves and offer the same verbs.
+// Threads: as the kind: add_shared and may_contain_shared by any number, the rest by one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <bloomery/bits/kernels.hpp>
+#include <bloomery/bits/memory.hpp>
+#include <bloomery/error.hpp>
+#include <bloomery/sets/batch.hpp>
+#include <bloomery/sets/concepts.hpp>
+#include <bloomery/sets/parts.hpp>
+#include <bloomery/sets/shape_fields.hpp>
+
+namespace bloomery {
+
+// What was asked of a set when it was planned, and what came of it.
+struct Ledger {
+  std::uint64_t capacity = 0;  // keys; for exact maps the integers of the range
+  double rate_asked = 0;
+  std::uint64_t adds = 0;  // keys that were surely new when added
+};
+
+template <Kind K>
+class Owned {
+ public:
+  using Kind = K;
+  using Input = typename K::Input;
+  static constexpr KindId id = K::id;
+
+  static Result<Owned> make(const Want& asked) {
+    if (const char* refused = kernels_refused()) return Error{Code::unsupported, refused};
+    auto want = complete<K>(asked);
+    if (!want) return want.error();
+    auto shape = K::plan(*want);
+    if (!shape) return shape.error();
+    auto memory = Memory::make(K::bytes(*shape));
+    if (!memory) return memory.error();
+    Ledger ledger{want->keys, want->rate, 0};
+    if constexpr (Ranged<K>) ledger = {K::integers(*shape), 0, 0};
+    return Owned(*shape, std::move(*memory), ledger);
+  }
+
+  static Result<Owned> from_part(Part part) {
+    if (const char* refused = kernels_refused()) return Error{Code::unsupported, refused};
+    if (part.kind != K::id.number)
+      return Error{Code::mismatch, "the image does not hold a " + std::string(K::id.name) + " set"};
+    auto shape = decode_shape<K>(part.shape);
+    if (!shape) return shape.error();
+    if (auto sound = K::check(*shape, part.payload.size()); !sound) return sound.error();
+    // Parts that are only lent are copied.
+    if (part.memory.size() != part.payload.size()) {
+      auto copy = Memory::copy_of(part.payload);
+      if (!copy) return copy.error();
+      part.memory = std::move(*copy);
+    }
+    Owned owned(*shape, std::move(part.memory), {part.capacity, part.rate_asked, part.adds});
+    if constexpr (requires { owned.kind_.check_bits(); })
+      if (auto sound = owned.kind_.check_bits(); !sound) return sound.error();
+    return owned;
+  }
+
+  static Result<Owned> from_parts(Parts parts) {
+    if (parts.form != Form::single || parts.parts.size() != 1)
+      return Error{Code::mismatch,
+                   "the image holds a composite, not a single " + std::string(K::id.name) + " set"};
+    return from_part(std::move(parts.parts.front()));
+  }
+
+  // Borrows the payload.
+  Part part() const {
+    return {.kind = K::id.number,
+            .shape = encode_shape<K>(kind_.shape()),
+            .capacity = ledger_.capacity,
+            .rate_asked = ledger_.rate_asked,
+            .adds = ledger_.adds,
+            .payload = memory_.bytes()};
+  }
+  Parts parts() const {
+    Parts parts;
+    parts.parts.push_back(part());
+    return parts;
+  }
+
+  Added add(Input input) {
+    const Added added = kind_.add(kind_.locate(input));
+    ledger_.adds += added == Added::fresh;
+    return added;
+  }
+  bool may_contain(Input input) const { return kind_.may_contain(kind_.locate(input)); }
+
+  Added add_shared(Input input) requires SharedAddable<K> {
+    const Added added = kind_.add_shared(kind_.locate(input));
+    if (added == Added::fresh)
+      std::atomic_ref(ledger_.adds).fetch_add(1, std::memory_order_relaxed);
+    return added;
+  }
+  bool may_contain_shared(Input input) const requires SharedAddable<K> {
+    return kind_.may_contain_shared(kind_.locate(input));
+  }
+
+  Result<std::size_t> add_all(std::span<const Input> inputs, bool* fresh) {
+    const std::size_t count = bloomery::add_all(kind_, inputs, fresh);
+    ledger_.adds += count;
+    return count;
+  }
+  void may_contain_all(std::span<const Input> inputs, bool* answers) const {
+    bloomery::may_contain_all(kind_, inputs, answers);
+  }
+
+  // Equal shapes, or an Error that names the field.
+  Result<void> fits(const Owned& other) const {
+    const std::string difference = shape_difference<K>(kind_.shape(), other.kind_.shape());
+    if (difference.empty()) return {};
+    return Error{Code::mismatch, "the sets have different shapes: " + difference};
+  }
+  Result<void> unite(const Owned& other) {
+    if (auto fitting = fits(other); !fitting) return fitting.error();
+    kind_.unite(other.kind_);
+    ledger_.adds = counted_adds(ledger_.adds + other.ledger_.adds);
+    return {};
+  }
+  Result<void> intersect(const Owned& other) {
+    if (auto fitting = fits(other); !fitting) return fitting.error();
+    kind_.intersect(other.kind_);
+    // How many keys two filters share can only be estimated; the exact maps count.
+    ledger_.adds = counted_adds(std::min(ledger_.adds, other.ledger_.adds));
+    return {};
+  }
+
+  // What the first has and the other has not; what only one of them has. Exact maps only: on a
+  // Bloom filter both would clear bits that other keys need.
+  Result<void> subtract(const Owned& other) requires requires(K kind) { kind.subtract(kind); }
+  {
+    if (auto fitting = fits(other); !fitting) return fitting.error();
+    kind_.subtract(other.kind_);
+    recount();
+    return {};
+  }
+  Result<void> exclusive(const Owned& other) requires requires(K kind) { kind.exclusive(kind); }
+  {
+    if (auto fitting = fits(other); !fitting) return fitting.error();
+    kind_.exclusive(other.kind_);
+    recount();
+    return {};
+  }
+
+  std::uint64_t bytes() const { return memory_.size(); }
+  std::uint64_t capacity() const { return ledger_.capacity; }
+  double rate_asked() const { return ledger_.rate_asked; }
+  std::uint64_t adds() const { return ledger_.adds; }
+  std::uint64_t adds_shared() const {
+    return std::atomic_ref(const_cast<std::uint64_t&>(ledger_.adds))
+        .load(std::memory_order_relaxed);
+  }
+  double estimate() const { return kind_.estimate(); }
+  double rate_now() const { return kind_.rate_now(); }
+  double fill_ratio() const { return kind_.fill_ratio(); }
+  double expected_rate_now() const { return K::expected_rate(kind_.shape(), ledger_.adds); }
+  bool overfull() const { return !Exact<K> && ledger_.adds > ledger_.capacity; }
+
+  K& kind() { return kind_; }
+  const K& kind() const { return kind_; }
+  // After changes made through kind() itself: counts again where that is possible.
+  void recount() { ledger_.adds = counted_adds(ledger_.adds); }
+  // After one removal made through kind().
+  void forget(bool was_there) { ledger_.adds -= was_there && ledger_.adds != 0; }
+
+ private:
+  Owned(const typename K::Shape& shape, Memory memory, const Ledger& ledger)
+      : memory_(std::move(memory)), kind_(shape, memory_.bytes()), ledger_(ledger) {}
+
+  std::uint64_t counted_adds(std::uint64_t otherwise) const {
+    if constexpr (Exact<K>)
+      return kind_.count();
+    else
+      return otherwise;
+  }
+
+  Memory memory_;  // stays where it is when the owner moves, so kind_ goes on looking at it
+  K kind_;
+  Ledger ledger_;
+};
+
+}  // namespace bloomery

@@ -1,0 +1,141 @@
+// What the user wants, and the pure mathematics from it: keys and rate to size, and back.
+//
+// n keys, m bits, k probes, p the rate at which strangers pass:
+//
+//    classic    m = -n ln p / ln^2 2      k = m/n ln 2      p = (1 - e^(-kn/m))^k
+//    blocked    keys fall into blocks like rain: j keys in a block with Poisson(n / blocks) chance,
+//               and p is the mean over j. The classic formula is too hopeful there: at 10 bits a
+//               key and 1 % the full blocks answer for most of the strangers.
+//
+// Limits: rates from 1e-12 to 0.5; below that the 64 bits of a hash are the limit, above it no set
+//         is worth its bytes.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <string_view>
+
+#include <bloomery/error.hpp>
+
+namespace bloomery {
+
+// Both ends are in the range. 1..0, which holds nothing, stands for no range.
+struct Range {
+  std::uint64_t low = 1;
+  std::uint64_t high = 0;
+  constexpr bool given() const { return low != 1 || high != 0; }
+  friend constexpr bool operator==(const Range&, const Range&) = default;
+};
+
+struct Want {
+  std::uint64_t keys = 0;          // how many the set shall hold
+  double rate = 0;                 // at which strangers may pass once it does
+  Range range = {};                // for exact maps: which integers
+  std::uint64_t memory_bytes = 0;  // 0: no limit; with keys or rate left 0, gives the missing one
+};
+
+// Refuses keys and rates that no approximate set can have; the sentence says what to write.
+Result<void> check_keys_and_rate(const Want& want);
+// Refuses ranges that end before they begin or hold more than 2^widest integers.
+Result<void> check_range(const Range& range, unsigned widest);
+// Refuses a payload that is not just as long as the shape says; `kind` names it in the sentence.
+Result<void> check_length(std::string_view kind, std::uint64_t shape_bytes,
+                          std::uint64_t payload_bytes);
+
+namespace plan {
+
+inline constexpr double ln2 = std::numbers::ln2;
+inline constexpr double lowest_rate = 1e-12;
+inline constexpr double highest_rate = 0.5;
+
+inline double classic_bits(double keys, double rate) {
+  return -keys * std::log(rate) / (ln2 * ln2);
+}
+
+inline double classic_rate(double keys, double bits, double probes) {
+  return std::pow(-std::expm1(-probes * keys / bits), probes);
+}
+
+// The mean of f(j) over Poisson(mean) chances of j, summed outwards from the likeliest j until the
+// rest can not matter: f(j) <= 1, and rates down to 1e-12 need about ten spreads.
+template <class F>
+double poisson_mean(double mean, F&& f) {
+  if (mean > 1e6) return f(mean);  // the spread is below a thousandth there
+  const double mode = std::floor(mean);
+  const double peak = mean > 0 ? std::exp(mode * std::log(mean) - mean - std::lgamma(mode + 1)) : 1;
+  double sum = peak * f(mode);
+  double chance = peak;
+  for (double j = mode + 1; chance > 1e-22; ++j) {
+    chance *= mean / j;
+    sum += chance * f(j);
+  }
+  chance = peak;
+  for (double j = mode; j > 0 && chance > 1e-22; --j) {
+    chance *= j / mean;
+    sum += chance * f(j - 1);
+  }
+  return sum;
+}
+
+// The rate of one 512-bit line with k probes (bits/block.hpp), with `mean` keys in a line.
+double line_rate(double mean, unsigned probes);
+// The chance that one key leaves a given bit of its line alone.
+double line_bit_spared(unsigned probes);
+// The rate of a 256-bit split block, with `mean` keys in a block.
+double split_rate(double mean);
+
+// The smallest x in [low, high] with holds(x), for a condition that stays true once it is.
+template <class Holds>
+double smallest(double low, double high, Holds&& holds) {
+  for (int step = 0; step < 64 && high - low > 1e-9 * high; ++step) {
+    const double middle = low + (high - low) / 2;
+    (holds(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace plan
+
+// Fills in what the want leaves open for this kind, from its memory: any two of keys, rate and
+// memory give the third. All three given: memory is a cap. Kinds that are planned from a range
+// take the want as it is.
+template <class K>
+Result<Want> complete(Want want) {
+  if (want.memory_bytes == 0 || want.range.given()) return want;
+  const auto fits = [&](const Want& tried) {
+    const auto shape = K::plan(tried);
+    return shape && K::bytes(*shape) <= want.memory_bytes;
+  };
+  if (want.keys == 0 && want.rate == 0)
+    return Error{Code::impossible, "memory alone fixes no set; give keys or a rate with it"};
+  if (want.keys == 0) {
+    // The most keys that fit: bisect between 1 and one per bit.
+    std::uint64_t low = 0;
+    std::uint64_t high = want.memory_bytes * 8;
+    while (low < high) {
+      Want tried = want;
+      tried.keys = high - (high - low) / 2;
+      if (fits(tried))
+        low = tried.keys;
+      else
+        high = tried.keys - 1;
+    }
+    want.keys = low;
+    if (low == 0) return Error{Code::impossible, "no key fits that memory at this rate"};
+  } else if (want.rate == 0) {
+    // The lowest rate that fits, on a logarithmic scale.
+    const double lowest = std::log(plan::lowest_rate);
+    const double found = plan::smallest(lowest, std::log(plan::highest_rate), [&](double log_rate) {
+      Want tried = want;
+      tried.rate = std::exp(log_rate);
+      return fits(tried);
+    });
+    want.rate = std::exp(found);
+  }
+  if (!fits(want))
+    return Error{Code::impossible, "that many keys at that rate do not fit that memory"};
+  return want;
+}
+
+}  // namespace bloomery

@@ -1,0 +1,306 @@
+#include <bloomery/storage/file.hpp>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+namespace bloomery {
+namespace {
+
+// Linux moves at most 2^31 - 4096 bytes per call; less keeps the arithmetic plain.
+constexpr std::size_t most_bytes_per_call = std::size_t{1} << 30;
+
+std::string system_text(int number) { return std::generic_category().message(number); }
+
+// Calls again when a signal came in between.
+template <class Call>
+auto unless_interrupted(Call call) {
+  auto answer = call();
+  while (answer == -1 && errno == EINTR) answer = call();
+  return answer;
+}
+
+// What a file that is no regular file is called; nothing for a regular one.
+std::optional<std::string> odd_file(unsigned mode) {
+  if (S_ISREG(mode)) return {};
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+Error can_not_read(const std::string& name, int number) {
+  return {Code::io, name + " can not be read: " + system_text(number)};
+}
+
+// Where a chain of symbolic links ends, whether or not anything is there.
+Result<std::filesystem::path> end_of_links(const std::filesystem::path& path) {
+  constexpr int most_links = 40;  // as the kernel allows
+  std::filesystem::path at = path;
+  for (int links = 0; links < most_links; ++links) {
+    std::error_code failed;
+    if (!std::filesystem::is_symlink(at, failed)) return at;
+    const auto next = std::filesystem::read_symlink(at, failed);
+    if (failed) return can_not_read(at.string(), failed.value());
+    at = at.parent_path() / next;
+  }
+  return can_not_read(path.string(), ELOOP);
+}
+
+// Unlike every name of this process; other processes are kept off by O_EXCL.
+std::string fresh_name() {
+  static std::atomic<std::uint64_t> names{0};
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  auto mixed = (static_cast<std::uint64_t>(now) ^ static_cast<std::uint64_t>(::getpid()) << 40) +
+               names.fetch_add(1, std::memory_order_relaxed);
+  std::string name = ".bloomery-";
+  for (int digit = 0; digit < 16; ++digit, mixed >>= 4) name += "0123456789abcdef"[mixed & 15];
+  return name;
+}
+
+}  // namespace
+
+bool detail::Descriptor::close() {
+  // Not again after EINTR: Linux has let go of the number by then and may have given it away.
+  return number_ < 0 || ::close(std::exchange(number_, -1)) == 0;
+}
+
+// -- StoredFile -----------------------------------------------------------------------------------
+
+Result<StoredFile> StoredFile::open(const std::filesystem::path& path) {
+  StoredFile file;
+  file.name_ = path.string();
+  struct stat facts {};
+  // Looked at before it is opened: opening some devices is an act (a tape rewinds).
+  if (::stat(path.c_str(), &facts) != 0) return can_not_read(file.name_, errno);
+  if (const auto odd = odd_file(facts.st_mode))
+    return Error{Code::io, file.name_ + " is " + *odd + "; name a regular file"};
+  file.file_ = detail::Descriptor(unless_interrupted(
+      [&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
+  if (!file.file_.is_open() || ::fstat(file.file_.number(), &facts) != 0)
+    return can_not_read(file.name_, errno);
+  if (const auto odd = odd_file(facts.st_mode))
+    return Error{Code::io, file.name_ + " has become " + *odd + "; name a regular file"};
+  file.size_bytes_ = static_cast<std::uint64_t>(facts.st_size);
+  return file;
+}
+
+Result<void> StoredFile::read(std::uint64_t offset, std::span<std::byte> into) const {
+  while (!into.empty()) {
+    const auto got = unless_interrupted([&] {
+      return ::pread(file_.number(), into.data(), std::min(into.size(), most_bytes_per_call),
+                     static_cast<off_t>(offset));
+    });
+    if (got < 0) return can_not_read(name_, errno);
+    if (got == 0)
+      return Error{Code::damaged, name_ +
+                                      " became shorter while it was read; try again when "
+                                      "nobody writes to it"};
+    into = into.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return {};
+}
+
+Result<Memory> StoredFile::map(Reading reading) const {
+  if (size_bytes_ == 0) return Memory{};
+  if (size_bytes_ > std::numeric_limits<std::size_t>::max() / 2)
+    return Error{Code::no_memory, name_ + " is too long to be mapped on this machine"};
+  const auto bytes = static_cast<std::size_t>(size_bytes_);
+  // MAP_NORESERVE: only pages that are written to cost memory, and a set that is merely asked
+  // writes none; counting all of them in advance would refuse images larger than the free memory.
+  void* start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                       file_.number(), 0);
+  if (start == MAP_FAILED)
+    return Error{errno == ENOMEM ? Code::no_memory : Code::io,
+                 name_ + " can not be mapped: " + system_text(errno)};
+  std::shared_ptr<void> owner(start, [bytes](void* at) { ::munmap(at, bytes); });
+  struct stat facts {};
+  if (::fstat(file_.number(), &facts) != 0) return can_not_read(name_, errno);
+  if (static_cast<std::uint64_t>(facts.st_size) != size_bytes_)
+    return Error{Code::damaged, name_ +
+                                    " changed its length while it was opened; try again when "
+                                    "nobody writes to it"};
+  ::madvise(start, bytes, reading == Reading::whole ? MADV_WILLNEED : MADV_RANDOM);
+  return Memory::adopt(std::move(owner), {static_cast<std::byte*>(start), bytes});
+}
+
+Result<void> StoredFile::load(std::span<const std::byte> mapped) const {
+#ifdef MADV_POPULATE_READ
+  if (mapped.empty()) return {};
+  // From the page that holds the first byte to the page that holds the last.
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(mapped.data());
+  const auto start = first / page * page;
+  const auto bytes = (first + mapped.size() - start + page - 1) / page * page;
+  const int done = unless_interrupted(
+      [&] { return ::madvise(reinterpret_cast<void*>(start), bytes, MADV_POPULATE_READ); });
+  if (done != 0 && (errno == EFAULT || errno == EHWPOISON || errno == EIO))
+    return can_not_read(name_, EIO);
+#else
+  static_cast<void>(mapped);
+#endif
+  return {};
+}
+
+// -- DurableFile ----------------------------------------------------------------------------------
+
+Error DurableFile::refused(const std::string& what, int number) const {
+  const Code code = number == EEXIST ? Code::exists : Code::io;
+  return {code, name_ + " can not be written: " + what + system_text(number)};
+}
+
+Result<DurableFile> DurableFile::create(const std::filesystem::path& target, Overwrite overwrite) {
+  DurableFile file(target.string(), overwrite);
+  struct stat before {};
+  const bool there = ::stat(target.c_str(), &before) == 0;
+  if (!there && errno != ENOENT) return file.refused("", errno);
+  if (there) {
+    if (const auto odd = odd_file(before.st_mode))
+      return Error{Code::io, file.name_ + " is " + *odd + "; name a regular file"};
+    if (overwrite == Overwrite::refuse)
+      return Error{Code::exists, file.name_ + " exists and was not to be overwritten"};
+    // A rename asks only the directory. Who protects a file means the file.
+    if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0)
+      return file.refused("", errno);
+  }
+  const auto end = end_of_links(target);
+  if (!end) return end.error();
+  file.final_ = end->filename().string();
+  if (file.final_.empty() || file.final_ == "." || file.final_ == "..")
+    return Error{Code::io, "'" + file.name_ + "' names no file; give the file a name"};
+  file.directory_name_ = end->has_parent_path() ? end->parent_path().string() : ".";
+  file.directory_ = detail::Descriptor(unless_interrupted(
+      [&] { return ::open(file.directory_name_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY); }));
+  if (!file.directory_.is_open())
+    return file.refused("the directory " + file.directory_name_ + ": ", errno);
+  // Never readable by more people than the file it replaces, not even for a moment.
+  if (auto made = file.make_temporary(there ? 0600 : 0666); !made) return made.error();
+  if (there) file.keep_owner_and_mode(before.st_mode, before.st_uid, before.st_gid);
+  return file;
+}
+
+DurableFile::DurableFile(DurableFile&& other) noexcept
+    : name_(std::move(other.name_)),
+      overwrite_(other.overwrite_),
+      directory_name_(std::move(other.directory_name_)),
+      final_(std::move(other.final_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      directory_(std::move(other.directory_)),
+      file_(std::move(other.file_)) {}
+
+// Not mkostemp, which fixes mode 0600: with open() the umask and the directory's default access
+// list decide, and the umask can not be asked for without changing it under other threads.
+Result<void> DurableFile::make_temporary(unsigned mode) {
+  constexpr int most_tries = 100;
+  for (int tries = 0; tries < most_tries; ++tries) {
+    const std::string name = fresh_name();
+    file_ = detail::Descriptor(unless_interrupted([&] {
+      return ::openat(directory_.number(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                      mode);
+    }));
+    if (file_.is_open()) {
+      temporary_ = name;
+      return {};
+    }
+    if (errno != EEXIST) break;
+  }
+  return refused("no file can be made in the directory " + directory_name_ + ": ", errno);
+}
+
+// As far as the system allows. A group that can not be kept loses its bits, since they were meant
+// for other people.
+void DurableFile::keep_owner_and_mode(unsigned mode, unsigned owner, unsigned group) {
+  unsigned kept = mode & 0777U;
+  if (::fchown(file_.number(), owner, group) != 0 &&
+      ::fchown(file_.number(), static_cast<uid_t>(-1), group) != 0)
+    kept &= ~070U;
+  static_cast<void>(::fchmod(file_.number(), kept));
+}
+
+Result<void> DurableFile::reserve(std::uint64_t bytes) {
+  assert(file_.is_open() && "a durable file is written before commit()");
+  if (bytes > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()))
+    return refused("", EFBIG);
+  const auto length = static_cast<off_t>(bytes);
+  int failed = bytes == 0 ? 0 : EINTR;
+  while (failed == EINTR) failed = ::posix_fallocate(file_.number(), 0, length);
+  // File systems that can not reserve say one of these; a full disk is then found by write().
+  if (failed != 0 && failed != EOPNOTSUPP && failed != EINVAL && failed != ENOSYS)
+    return refused("", failed);
+  if (unless_interrupted([&] { return ::ftruncate(file_.number(), length); }) != 0)
+    return refused("", errno);
+  return {};
+}
+
+Result<void> DurableFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
+  assert(file_.is_open() && "a durable file is written before commit()");
+  while (!bytes.empty()) {
+    const auto put = unless_interrupted([&] {
+      return ::pwrite(file_.number(), bytes.data(), std::min(bytes.size(), most_bytes_per_call),
+                      static_cast<off_t>(offset));
+    });
+    if (put <= 0) return refused("", put < 0 ? errno : ENOSPC);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    offset += static_cast<std::uint64_t>(put);
+  }
+  return {};
+}
+
+Result<void> DurableFile::commit() {
+  assert(file_.is_open() && "a durable file is committed once");
+  int failed = 0;
+  // A failed sync is never tried again: the kernel has dropped the pages and would say yes.
+  if (unless_interrupted([&] { return ::fdatasync(file_.number()); }) != 0 || !file_.close())
+    failed = errno;
+  if (failed == 0) failed = give_name();
+  if (failed != 0) {
+    discard();
+    if (failed == EEXIST)
+      return Error{Code::exists, name_ + " exists and was not to be overwritten"};
+    return refused("", failed);
+  }
+  temporary_.clear();
+  // EINVAL: a file system whose directories can not be synced has nothing more to promise.
+  if (unless_interrupted([&] { return ::fsync(directory_.number()); }) != 0 && errno != EINVAL)
+    return Error{Code::io, name_ +
+                               " is written, but its directory can not be synced and a power "
+                               "loss may undo it: " +
+                               system_text(errno)};
+  return {};
+}
+
+// From the temporary to the final name. 0, or what the system says.
+int DurableFile::give_name() const {
+  const int at = directory_.number();
+  if (overwrite_ == Overwrite::replace)
+    return ::renameat(at, temporary_.c_str(), at, final_.c_str()) == 0 ? 0 : errno;
+#ifdef RENAME_NOREPLACE
+  if (::renameat2(at, temporary_.c_str(), at, final_.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+#endif
+  // A file system without that rename: a hard link never replaces either.
+  if (::linkat(at, temporary_.c_str(), at, final_.c_str(), 0) != 0) return errno;
+  ::unlinkat(at, temporary_.c_str(), 0);
+  return 0;
+}
+
+void DurableFile::discard() noexcept {
+  file_.close();
+  if (!temporary_.empty()) ::unlinkat(directory_.number(), temporary_.c_str(), 0);
+  temporary_.clear();
+}
+
+}  // namespace bloomery

@@ -1,0 +1,118 @@
+// Files as the library needs them: mapped privately to read, written whole or not at all.
+//
+//    StoredFile   a regular file, opened to read; its bytes by copy or as a private mapping
+//    DurableFile  written under a temporary name beside the target, synced, then renamed: under the
+//                 target's name is the old file or the new one, never half of one
+//
+// Never truncated or written in place: those who have the old file mapped would die of SIGBUS.
+// Limits:  a mapped file that somebody else shortens later still kills the reader, and one that
+//          somebody else overwrites in place may change under it. A process that is killed while it
+//          writes leaves one file named .bloomery-<16 hex digits> behind; it may be deleted.
+// Threads: one object, one thread; a mapping is as safe as what is done with it.
+// See:     docs/format.md "Writing"; file_test.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <bloomery/bits/memory.hpp>
+#include <bloomery/error.hpp>
+
+namespace bloomery {
+
+enum class Overwrite { refuse, replace };
+
+namespace detail {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+
+  int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  // False when the system reports a late write error; the descriptor is gone either way.
+  bool close();
+
+ private:
+  int number_;
+};
+
+}  // namespace detail
+
+// How a mapping will be touched. Advice only.
+enum class Reading {
+  whole,      // from one end to the other, now
+  scattered,  // a page here and a page there, as questions come
+};
+
+class StoredFile {
+ public:
+  // Refuses what is missing, not ours to read, or no regular file (a pipe would block for ever).
+  static Result<StoredFile> open(const std::filesystem::path& path);
+
+  std::uint64_t size_bytes() const { return size_bytes_; }
+
+  // Fills all of `into`; an Error when the file ends before.
+  Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
+
+  // The whole file. Writes to these bytes stay in memory. An Error when the length is no longer
+  // what it was at open(). An empty file gives an empty Memory.
+  Result<Memory> map(Reading reading) const;
+
+  // Brings bytes of a mapping of this file into memory. Without it, a disk that can not read them
+  // is told by SIGBUS at the first touch; with it, by an Error. (Linux 5.14; before: does nothing.)
+  Result<void> load(std::span<const std::byte> mapped) const;
+
+ private:
+  std::string name_;
+  detail::Descriptor file_;
+  std::uint64_t size_bytes_ = 0;
+};
+
+class DurableFile {
+ public:
+  // Nothing under the target's name changes before commit(). A symbolic link is followed: what it
+  // points to is written. An existing file gives its mode bits to the new one. Refuses, before
+  // anything is written, a target that is no regular file or is write-protected.
+  static Result<DurableFile> create(const std::filesystem::path& target, Overwrite overwrite);
+
+  DurableFile(DurableFile&& other) noexcept;
+  DurableFile& operator=(DurableFile&&) = delete;
+  ~DurableFile() { discard(); }
+
+  // Gives the file this length, all zero, and the disk space for it where the file system can.
+  Result<void> reserve(std::uint64_t bytes);
+  Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes);
+  // On disk and under its name. Once; after any Error the file is gone and the target untouched,
+  // except where the sentence says that only the directory could not be synced.
+  Result<void> commit();
+
+ private:
+  DurableFile(std::string name, Overwrite overwrite)
+      : name_(std::move(name)), overwrite_(overwrite) {}
+  Result<void> make_temporary(unsigned mode);
+  void keep_owner_and_mode(unsigned mode, unsigned owner, unsigned group);
+  int give_name() const;
+  void discard() noexcept;
+  Error refused(const std::string& what, int number) const;
+
+  std::string name_;  // as the caller wrote it, for sentences
+  Overwrite overwrite_;
+  std::string directory_name_;
+  std::string final_;      // inside the directory
+  std::string temporary_;  // inside the directory; empty: none, or renamed
+  detail::Descriptor directory_;
+  detail::Descriptor file_;
+};
+
+}  // namespace bloomery

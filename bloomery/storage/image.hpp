@@ -1,0 +1,64 @@
+// The saved form of a set: write it, open it, and trust nothing in between.
+//
+//    0      superblock A    8192  directory        payloads, each on a 4096 boundary
+//    4096   superblock B    ...   chunk checksums  (2 MiB from 1 GiB on)
+//
+// Sealed: written to a temporary file beside the target, synced, renamed; the target is the old
+// file or the new one, never half of it. Opened as a private mapping: changes stay in memory until
+// they are saved.
+// Every length and offset is checked before anything beyond the first 8 KiB is mapped or allocated,
+// and every byte is covered by a checksum.
+// Limits:  checksums show damage, not malice: whoever can write the file can write the sums.
+// See:     docs/format.md, byte by byte; image_damage_test flips every byte and tries every length.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include <bloomery/error.hpp>
+#include <bloomery/hash/hash.hpp>
+#include <bloomery/sets/key_rules.hpp>
+#include <bloomery/sets/parts.hpp>
+#include <bloomery/storage/file.hpp>
+
+namespace bloomery {
+
+// Names a set across copies; binds its chunks together. All zero: not saved yet.
+using Uuid = std::array<std::uint8_t, 16>;
+
+struct Image {
+  Parts parts = {};
+  Hasher hasher = Hasher{};
+  KeyRules rules = {};
+  Uuid uuid = {};                 // kept when saved again; at first derived from the content
+  bool key_is_elsewhere = false;  // hardened: the secret is in a key file, not in the image
+};
+
+struct SaveOptions {
+  Overwrite overwrite = Overwrite::replace;
+};
+
+enum class Verify {
+  checksums,  // every byte, about 0.3 s a GB
+  // All but the payloads, for an instant start. Damage in them then goes unnoticed, and saving such
+  // a set again seals it with sums that fit.
+  header,
+};
+
+struct OpenOptions {
+  Verify verify = Verify::checksums;
+  std::optional<SecretKey> key = {};  // for hardened images whose key is elsewhere
+};
+
+// Equal images give equal bytes. On an Error the file at `path` is what it was.
+Result<void> save_image(const std::filesystem::path& path, const Image& image,
+                        const SaveOptions& options = {});
+// Code::not_ours, unsupported or damaged say what is wrong with the bytes, io that they can not be
+// had, mismatch that the secret key is missing or another one.
+Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& options = {});
+// Checks every byte, but needs no secret key. Returns how many bytes that were.
+Result<std::uint64_t> verify_image(const std::filesystem::path& path);
+
+}  // namespace bloomery

@@ -1,0 +1,352 @@
+// open_image and verify_image: bytes from outside, believed only after they are checked.
+//
+//    8 KiB: superblocks -> directory -> layout  |  mapping -> padding, table -> chunks
+//           nothing here is trusted             |  every offset is known to lie in the file
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <bloomery/storage/file.hpp>
+#include <bloomery/storage/image.hpp>
+#include <bloomery/storage/image_layout.hpp>
+
+namespace bloomery {
+namespace {
+
+using detail::Directory;
+using detail::Layout;
+using detail::Region;
+using detail::Superblock;
+
+// Sentences about one file.
+struct About {
+  std::string name;
+
+  Error not_ours(const std::string& what) const {
+    return {Code::not_ours, name + " is not a bloomery image: " + what};
+  }
+  Error unsupported(const std::string& what) const {
+    return {Code::unsupported, name + " can not be read by this version: " + what};
+  }
+  Error damaged(const std::string& what) const {
+    return {Code::damaged,
+            name + " is damaged: " + what + "; restore it from a copy or build it again"};
+  }
+  // For sentences that were made without knowing the file.
+  Error wrapped(const Error& error) const {
+    return error.code == Code::unsupported ? unsupported(error.sentence) : damaged(error.sentence);
+  }
+};
+
+struct Head {
+  Superblock block;
+  Directory directory;
+  Layout layout;
+};
+
+using Slots = std::array<std::byte, 2 * detail::slot_bytes>;
+
+std::span<const std::byte, detail::slot_bytes> slot_of(const Slots& slots, std::size_t slot) {
+  return std::span<const std::byte, detail::slot_bytes>(slots.data() + slot * detail::slot_bytes,
+                                                        detail::slot_bytes);
+}
+
+bool starts_with_magic(std::span<const std::byte> bytes) {
+  return bytes.size() >= detail::magic.size() &&
+         std::memcmp(bytes.data(), detail::magic.data(), detail::magic.size()) == 0;
+}
+
+// What a stranger's file begins with, fit for a terminal.
+std::string quoted(std::span<const std::byte> bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text = "'";
+  for (const std::byte byte : bytes.first(std::min<std::size_t>(bytes.size(), 8))) {
+    const auto value = std::to_integer<unsigned>(byte);
+    if (value >= 0x20 && value <= 0x7e && value != '\\' && value != '\'')
+      text += static_cast<char>(value);
+    else
+      text += {'\\', 'x', digits[value >> 4], digits[value & 15]};
+  }
+  return text + "'";
+}
+
+// -- superblocks ----------------------------------------------------------------------------------
+
+Result<void> check_magic(const About& about, const StoredFile& file, const Slots& slots) {
+  const std::uint64_t size = file.size_bytes();
+  const auto bytes = std::span(slots).first(std::min<std::uint64_t>(size, slots.size()));
+  if (bytes.empty()) return about.not_ours("it is empty");
+  if (starts_with_magic(bytes)) {
+    if (size >= detail::least_image_bytes) return {};
+    return about.damaged("it is cut off after " + std::to_string(size) + " bytes");
+  }
+  // The second slot shows that it was ours, and so does a magic that a text-mode copy has changed.
+  const bool second =
+      bytes.size() == slots.size() && starts_with_magic(bytes.subspan(detail::slot_bytes));
+  constexpr std::size_t telling = 5;
+  if (second ||
+      (bytes.size() >= telling && std::memcmp(bytes.data(), detail::magic.data(), telling) == 0))
+    return about.damaged("its first bytes are " + quoted(bytes) + " (was it copied in text mode?)");
+  return about.not_ours("it begins with " + quoted(bytes));
+}
+
+Result<void> check_version(const About& about, const Slots& slots) {
+  // Magic, version and mark: all that every later format keeps in its place.
+  constexpr std::size_t lasting_bytes = 16;
+  if (std::memcmp(slots.data(), slots.data() + detail::slot_bytes, lasting_bytes) != 0)
+    return about.damaged("its two superblocks differ");
+  const Superblock block = detail::decode_slot(slot_of(slots, 0));
+  if (block.mark == __builtin_bswap32(detail::endianness_mark))
+    return about.unsupported("its numbers are big-endian");
+  if (block.mark != detail::endianness_mark) return about.damaged("its byte order mark is neither");
+  if (block.major > 1)
+    return about.unsupported("it was written by a newer version, in format " +
+                             std::to_string(block.major) + "; this one reads format 1");
+  if (block.major == 0) return about.damaged("its format is 0");
+  return {};
+}
+
+Result<void> check_slots(const About& about, const Slots& slots) {
+  for (std::size_t slot = 0; slot < 2; ++slot) {
+    const auto bytes = slot_of(slots, slot);
+    std::uint64_t sum = 0;
+    std::memcpy(&sum, bytes.data() + detail::slot_sum_at, sizeof sum);
+    if (sum != detail::slot_sum(bytes, slot))
+      return about.damaged(std::string("superblock ") + "AB"[slot] +
+                           " does not match its checksum");
+  }
+  if (std::memcmp(slots.data(), slots.data() + detail::slot_bytes, detail::slot_sum_at) != 0)
+    return about.damaged("its two superblocks differ");
+  const auto bytes = slot_of(slots, 0);
+  const auto again = detail::encode_slot(detail::decode_slot(bytes), 0);
+  if (std::memcmp(again.data(), bytes.data(), again.size()) != 0)
+    return about.damaged("an unused byte of its superblock is not zero");
+  return {};
+}
+
+// Unknown ro_compat flags forbid to write to the file, which nobody does: the mapping is private
+// and saving makes a new file. Unknown compat flags forbid nothing.
+Result<void> check_usable(const About& about, const Superblock& block, std::uint64_t size) {
+  if (block.incompat != 0)
+    return about.unsupported("it uses features (flags " + std::to_string(block.incompat) +
+                             ") that came later");
+  if (block.state == detail::State::building) return about.damaged("it was never finished");
+  if (block.state == detail::State::live)
+    return about.unsupported("it is a live set, which can only be added to in place");
+  if (block.state != detail::State::sealed) return about.damaged("its state is unknown");
+  if (block.file_bytes != size)
+    return about.damaged("it should have " + std::to_string(block.file_bytes) + " bytes and has " +
+                         std::to_string(size));
+  if (block.uuid == Uuid{}) return about.damaged("its uuid is zero");
+  return {};
+}
+
+Result<void> check_hash(const About& about, const Superblock& block) {
+  using detail::HashId;
+  if (block.hash != HashId::xxh3_64 && block.hash != HashId::siphash_1_3)
+    return about.unsupported("its hash function " +
+                             std::to_string(static_cast<unsigned>(block.hash)) + " came later");
+  const bool fast = block.hash == HashId::xxh3_64;
+  if (block.mode != (fast ? HashMode::fast : HashMode::hardened))
+    return about.damaged("its hash function and its hash mode contradict each other");
+  if ((fast ? block.key_check : block.seed) != 0)
+    return about.damaged("its hash has both a seed and a secret key");
+  return {};
+}
+
+Result<Superblock> read_superblock(const About& about, const StoredFile& file) {
+  Slots slots{};
+  const auto there = std::min<std::uint64_t>(file.size_bytes(), slots.size());
+  if (auto done = file.read(0, std::span(slots).first(there)); !done) return done.error();
+  if (auto sound = check_magic(about, file, slots); !sound) return sound.error();
+  if (auto sound = check_version(about, slots); !sound) return sound.error();
+  if (auto sound = check_slots(about, slots); !sound) return sound.error();
+  const Superblock block = detail::decode_slot(slot_of(slots, 0));
+  if (auto sound = check_usable(about, block, file.size_bytes()); !sound) return sound.error();
+  if (auto sound = check_hash(about, block); !sound) return sound.error();
+  return block;
+}
+
+// -- directory and layout -------------------------------------------------------------------------
+
+Result<Directory> read_directory(const About& about, const StoredFile& file,
+                                 const Superblock& block) {
+  constexpr std::uint64_t most_bytes = detail::directory_head_bytes +
+                                       detail::record_bytes * detail::most_records +
+                                       detail::most_note_bytes;
+  const Region& place = block.directory;
+  if (place.offset != detail::directory_at ||
+      place.length > std::min(most_bytes, file.size_bytes() - detail::directory_at))
+    return about.damaged("its directory is not where it must be, or too long");
+  std::vector<std::byte> bytes(static_cast<std::size_t>(place.length));
+  if (auto done = file.read(place.offset, bytes); !done) return done.error();
+  if (XXH3_64bits(bytes.data(), bytes.size()) != block.directory_sum)
+    return about.damaged("its directory does not match its checksum");
+  auto directory = detail::decode_directory(bytes);
+  if (!directory) return about.wrapped(directory.error());
+  if (auto sound = detail::check_form(directory->parts); !sound)
+    return about.wrapped(sound.error());
+  for (std::size_t i = 0; i < directory->payloads.size(); ++i) {
+    const auto sound =
+        detail::check_record(directory->parts.parts[i], directory->payloads[i].length, i);
+    if (!sound) return about.wrapped(sound.error());
+  }
+  if (directory->key && block.mode == HashMode::fast)
+    return about.damaged("it has a secret key that its hash does not use");
+  return directory;
+}
+
+// Every offset in the file must be the one that its lengths lead to.
+Result<Layout> read_layout(const About& about, const Superblock& block,
+                           const Directory& directory) {
+  std::vector<std::uint64_t> lengths;
+  for (const Region& payload : directory.payloads) lengths.push_back(payload.length);
+  auto layout = detail::lay_out(block.directory.length, lengths);
+  if (!layout) return about.damaged("its payloads are longer than any file");
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    if (directory.payloads[i] != layout->payloads[i])
+      return about.damaged("payload " + std::to_string(i) + " starts at " +
+                           std::to_string(directory.payloads[i].offset) + " instead of " +
+                           std::to_string(layout->payloads[i].offset));
+  if (block.table != layout->table || block.chunk_bytes != detail::chunk_bytes)
+    return about.damaged("its chunk table does not fit its payloads");
+  if (block.file_bytes != layout->file_bytes)
+    return about.damaged("its payloads take " + std::to_string(layout->file_bytes) +
+                         " bytes and it says " + std::to_string(block.file_bytes));
+  return std::move(*layout);
+}
+
+Result<Head> read_head(const About& about, const StoredFile& file) {
+  const auto block = read_superblock(about, file);
+  if (!block) return block.error();
+  auto directory = read_directory(about, file, *block);
+  if (!directory) return directory.error();
+  auto layout = read_layout(about, *block, *directory);
+  if (!layout) return layout.error();
+  return Head{*block, std::move(*directory), std::move(*layout)};
+}
+
+// -- the mapping ----------------------------------------------------------------------------------
+
+// Between the regions and behind the last one.
+Result<void> check_padding(const About& about, const Layout& layout,
+                           std::span<const std::byte> image) {
+  std::vector<Region> regions = {layout.directory, layout.table};
+  regions.insert(regions.end(), layout.payloads.begin(), layout.payloads.end());
+  regions.push_back({layout.file_bytes, 0});
+  std::uint64_t at = detail::directory_at;
+  for (const Region& region : regions) {
+    if (!detail::all_zero(image.subspan(at, region.offset - at)))
+      return about.damaged("the padding before byte " + std::to_string(region.offset) +
+                           " is not zero");
+    at = region.end();
+  }
+  return {};
+}
+
+// Four mebibytes are loaded at a time, so that a disk that can not read becomes an Error here
+// and not a signal at the first question.
+Result<void> check_chunks(const About& about, const StoredFile& file, const Head& head,
+                          std::span<const std::byte> image) {
+  constexpr std::size_t piece_bytes = 64 * detail::chunk_bytes;
+  const std::byte* next_sum = image.data() + head.layout.table.offset;
+  std::uint64_t chunk = 0;
+  for (const Region& payload : head.layout.payloads) {
+    const auto bytes = image.subspan(payload.offset, payload.length);
+    for (std::size_t at = 0; at < bytes.size(); at += detail::chunk_bytes, ++chunk, next_sum += 8) {
+      if (at % piece_bytes == 0) {
+        const auto piece = bytes.subspan(at, std::min(piece_bytes, bytes.size() - at));
+        if (auto done = file.load(piece); !done) return done;
+      }
+      const auto length = std::min<std::size_t>(detail::chunk_bytes, bytes.size() - at);
+      std::uint64_t sum = 0;
+      std::memcpy(&sum, next_sum, sizeof sum);
+      if (detail::chunk_sum(bytes.subspan(at, length), head.block.uuid, chunk) != sum)
+        return about.damaged("the " + std::to_string(length) + " bytes from byte " +
+                             std::to_string(payload.offset + at) +
+                             " on do not match their checksum");
+    }
+  }
+  return {};
+}
+
+Result<Memory> map_checked(const About& about, const StoredFile& file, const Head& head,
+                           Verify verify) {
+  const bool whole = verify == Verify::checksums;
+  auto image = file.map(whole ? Reading::whole : Reading::scattered);
+  if (!image) return image.error();
+  const auto bytes = std::as_const(*image).bytes();
+  const auto table = bytes.subspan(head.layout.table.offset, head.layout.table.length);
+  if (auto done = file.load(table); !done) return done.error();
+  if (XXH3_64bits(table.data(), table.size()) != head.block.table_sum)
+    return about.damaged("its chunk table does not match its checksum");
+  if (auto sound = check_padding(about, head.layout, bytes); !sound) return sound.error();
+  if (whole)
+    if (auto sound = check_chunks(about, file, head, bytes); !sound) return sound.error();
+  return image;
+}
+
+// -- the key --------------------------------------------------------------------------------------
+
+Result<Hasher> make_hasher(const About& about, const Head& head,
+                           const std::optional<SecretKey>& given) {
+  if (head.block.mode == HashMode::fast) return Hasher(head.block.seed);
+  if (head.directory.key &&
+      Hasher::hardened(*head.directory.key).key_check() != head.block.key_check)
+    return about.damaged("its secret key does not match its check value");
+  if (!given && !head.directory.key)
+    return Error{Code::mismatch,
+                 about.name +
+                     " is hardened and its secret key is kept elsewhere; give the key "
+                     "file it was built with"};
+  const Hasher hasher = Hasher::hardened(given ? *given : *head.directory.key);
+  if (hasher.key_check() != head.block.key_check)
+    return Error{Code::mismatch, about.name +
+                                     " was built with another secret key; give the key "
+                                     "file it was built with"};
+  return hasher;
+}
+
+}  // namespace
+
+Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& options) {
+  const About about{path.string()};
+  const auto file = StoredFile::open(path);
+  if (!file) return file.error();
+  auto head = read_head(about, *file);
+  if (!head) return head.error();
+  const auto hasher = make_hasher(about, *head, options.key);
+  if (!hasher) return hasher.error();
+  const auto memory = map_checked(about, *file, *head, options.verify);
+  if (!memory) return memory.error();
+
+  Image image;
+  image.parts = std::move(head->directory.parts);
+  for (std::size_t i = 0; i < image.parts.parts.size(); ++i) {
+    Part& part = image.parts.parts[i];
+    const Region& place = head->layout.payloads[i];
+    part.memory = memory->part(place.offset, place.length);
+    part.payload = std::as_const(part.memory).bytes();
+  }
+  image.hasher = *hasher;
+  image.rules = std::move(head->directory.rules);
+  image.uuid = head->block.uuid;
+  image.key_is_elsewhere = hasher->mode() == HashMode::hardened && !head->directory.key;
+  return image;
+}
+
+Result<std::uint64_t> verify_image(const std::filesystem::path& path) {
+  const About about{path.string()};
+  const auto file = StoredFile::open(path);
+  if (!file) return file.error();
+  const auto head = read_head(about, *file);
+  if (!head) return head.error();
+  const auto memory = map_checked(about, *file, *head, Verify::checksums);
+  if (!memory) return memory.error();
+  return file->size_bytes();
+}
+
+}  // namespace bloomery

@@ -1,0 +1,38 @@
+# What `cmake --install` puts where, and how others find it there.
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/bloomery")
+set(pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+install(TARGETS bloomery EXPORT bloomeryTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/bloomery/"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/bloomery"
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "remote" EXCLUDE)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+# CMake: find_package(bloomery CONFIG REQUIRED)
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/bloomeryConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/bloomeryConfig.cmake" INSTALL_DESTINATION "${package_dir}"
+  NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may break the one before it.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/bloomeryConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(EXPORT bloomeryTargets NAMESPACE bloomery:: DESTINATION "${package_dir}")
+install(FILES
+  "${PROJECT_BINARY_DIR}/bloomeryConfig.cmake"
+  "${PROJECT_BINARY_DIR}/bloomeryConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindxxHash.cmake"
+  DESTINATION "${package_dir}")
+
+# pkg-config: the prefix is found from where the .pc file lies, so the tree may be moved.
+file(RELATIVE_PATH pkgconfig_to_prefix "/${pkgconfig_dir}" "/")
+string(REGEX REPLACE "/$" "" pkgconfig_to_prefix "${pkgconfig_to_prefix}")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery.pc.in"
+  "${PROJECT_BINARY_DIR}/bloomery.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/bloomery.pc" DESTINATION "${pkgconfig_dir}")
+
+if(BLOOMERY_BUILD_TOOLS AND TARGET bloomery_cli)
+  install(TARGETS bloomery_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Installs the library to a scratch prefix and builds a stranger's program on it three ways.
+#
+#   consumer_test.sh BUILD_DIR CMAKE COMPILER
+set -euo pipefail
+
+build=$1 cmake=$2 compiler=$3
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+build_and_run() {
+  local name=$1
+  shift
+  echo "== $name"
+  "$cmake" -G Ninja -S "$here" -B "$scratch/$name" -DCMAKE_CXX_COMPILER="$compiler" "$@"
+  "$cmake" --build "$scratch/$name"
+  "$scratch/$name/consumer" "$scratch/$name.bloom"
+}
+
+"$cmake" --install "$build" --prefix "$scratch/first" >/dev/null
+# The installed tree is moved before use: nothing in it may remember where it was put.
+mv "$scratch/first" "$scratch/prefix"
+
+build_and_run find_package -DCMAKE_PREFIX_PATH="$scratch/prefix"
+build_and_run add_subdirectory -DBLOOMERY_TREE="$here/../.."
+
+echo "== pkg-config"
+package=$(find "$scratch/prefix" -name bloomery.pc)
+PKG_CONFIG_PATH=$(dirname "$package")
+export PKG_CONFIG_PATH
+read -ra flags <<<"$(pkg-config --cflags --libs bloomery)"
+"$compiler" -std=c++20 "$here/main.cpp" "${flags[@]}" -o "$scratch/with_pkg_config"
+LD_LIBRARY_PATH=$(dirname "$(dirname "$package")") \
+  "$scratch/with_pkg_config" "$scratch/with_pkg_config.bloom"
+
+echo "== the installed tree"
+"$scratch/prefix/bin/bloomery" --version
+source_tree=$(cd -- "$here/../.." && pwd)
+if grep -rIl -e "$source_tree" -e "$scratch/first" -- "$scratch/prefix"; then
+  echo "an installed file names a directory of this machine" >&2
+  exit 1
+fi

@@ -1,0 +1,230 @@
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <random>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include <bloomery/engines/dedup.hpp>
+
+#include "scratch.hpp"
+
+namespace bloomery {
+namespace {
+
+AnySet text_set(std::string_view kind = "hash-set", Want want = {.keys = 100'000, .rate = 1e-6}) {
+  if (kind == "hash-set") want.rate = 0;
+  return std::move(AnySet::make(kind, want).value());
+}
+
+struct Outcome {
+  DedupReport report;
+  std::string out;
+  std::string repeats;
+};
+
+class Dedup : public testing::Test {
+ protected:
+  Outcome run(AnySet& set, Inputs inputs, DedupRules rules = {}) {
+    Outcome outcome;
+    auto out = LineWriter::create(scratch.path("out"), Existing::replace).value();
+    auto repeats = LineWriter::create(scratch.path("repeats"), Existing::replace).value();
+    rules.repeats_out = &repeats;
+    const auto report = dedup(set, inputs, out, rules);
+    EXPECT_TRUE(report) << (report ? "" : report.error().sentence);
+    if (report) outcome.report = *report;
+    EXPECT_TRUE(out.close());
+    EXPECT_TRUE(repeats.close());
+    outcome.out = bytes_of(scratch.path("out"));
+    outcome.repeats = bytes_of(scratch.path("repeats"));
+    return outcome;
+  }
+
+  std::string kept(std::string_view bytes, const DedupRules& rules = {}, LineRules lines = {}) {
+    AnySet set = text_set();
+    return run(set, Inputs({scratch.file("in", bytes)}, std::move(lines)), rules).out;
+  }
+
+  Scratch scratch;
+};
+
+TEST_F(Dedup, KeepsTheFirstOfEachLineInOrder) {
+  EXPECT_EQ(kept("b\na\nb\nc\na\n"), "b\na\nc\n");
+  EXPECT_EQ(kept(""), "");
+  EXPECT_EQ(kept("\n\n"), "\n");
+}
+
+TEST_F(Dedup, EndsEveryPrintedLineWithTheDelimiter) {
+  EXPECT_EQ(kept("a\nb"), "a\nb\n");
+  EXPECT_EQ(kept("a\na"), "a\n");
+  EXPECT_EQ(kept("x--y--x", {}, {.delimiter = "--"}), "x--y--");
+  EXPECT_EQ(kept(std::string("a\0b\0a", 5), {}, {.delimiter = std::string(1, '\0')}),
+            std::string("a\0b\0", 4));
+}
+
+TEST_F(Dedup, ALineWithoutItsDelimiterEqualsTheSameLineInTheNextFile) {
+  AnySet set = text_set();
+  const auto outcome = run(set, Inputs({scratch.file("a", "1\n2"), scratch.file("b", "2\n3")}));
+  EXPECT_EQ(outcome.out, "1\n2\n3\n");
+  EXPECT_EQ(outcome.report.bytes_in, 6u);
+}
+
+TEST_F(Dedup, PrintsTheRepeatsInstead) {
+  EXPECT_EQ(kept("b\na\nb\nc\na\nb", {.repeated = true}), "b\na\nb\n");
+}
+
+TEST_F(Dedup, CarriageReturnsMakeADifferenceUnlessStripped) {
+  EXPECT_EQ(kept("a\r\na\nb\nb\r\n"), "a\r\na\nb\nb\r\n");
+  EXPECT_EQ(kept("a\r\na\nb\nb\r\n", {.strip_cr = true}), "a\r\nb\n");
+}
+
+TEST_F(Dedup, DropsWhatAnotherSetHas) {
+  AnySet against = text_set("blocked", {.keys = 100, .rate = 1e-6});
+  const std::vector<std::string_view> known{"b", "d"};
+  ASSERT_TRUE(against.add_all(known));
+  AnySet set = text_set();
+  const auto outcome =
+      run(set, Inputs({scratch.file("in", "a\nb\nc\na\nd\nb\n")}), {.against = &against});
+  EXPECT_EQ(outcome.out, "a\nc\n");
+  EXPECT_EQ(outcome.repeats, "b\na\nd\nb\n");
+  EXPECT_EQ(outcome.report.repeats, 4u);
+}
+
+TEST_F(Dedup, AgreesWithAnUnorderedSetOnRandomLinesForEveryTextKind) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (const std::string_view kind : {"hash-set", "scalable", "blocked"}) {
+    std::string bytes, expected, repeats;
+    std::unordered_set<std::string> seen;
+    std::uint64_t lines = 0;
+    for (; lines < 50'000; ++lines) {
+      const std::string line = std::string(random() % 40, 'x') + std::to_string(random() % 20'000);
+      bytes += line + "\n";
+      (seen.insert(line).second ? expected : repeats) += line + "\n";
+    }
+    // At 1e-9 a stranger among 5e4 lines passes once in twenty thousand runs.
+    AnySet set = text_set(kind, {.keys = 60'000, .rate = 1e-9});
+    const auto outcome = run(set, Inputs({scratch.file("in", bytes)}, {}, 1000));
+    EXPECT_EQ(outcome.out, expected) << kind;
+    EXPECT_EQ(outcome.repeats, repeats) << kind;
+    EXPECT_EQ(outcome.report.lines_in, lines);
+    EXPECT_EQ(outcome.report.lines_out, seen.size());
+    EXPECT_EQ(outcome.report.repeats, lines - seen.size());
+    EXPECT_EQ(outcome.report.bytes_in, bytes.size());
+    EXPECT_EQ(outcome.report.memory_bytes, set.bytes());
+    EXPECT_LE(outcome.report.expected_lost, 1e-3);
+  }
+}
+
+TEST_F(Dedup, LosesNothingWhenExact) {
+  AnySet set = text_set();
+  const auto report = run(set, Inputs({scratch.file("in", "a\nb\na\n")})).report;
+  EXPECT_EQ(report.expected_lost, 0);
+  EXPECT_EQ(report.rate_now, 0);
+}
+
+// The promise is about truly new lines: a set far beyond its plan loses many, and says how many.
+TEST_F(Dedup, TheExpectedLossIsCloseToWhatIsLost) {
+  std::string bytes;
+  for (int i = 0; i < 200'000; ++i) bytes += std::to_string(i) + "\n";
+  for (const std::uint64_t keys : {200'000, 50'000}) {
+    AnySet set = text_set("blocked", {.keys = keys, .rate = 0.01});
+    const auto report = run(set, Inputs({scratch.file("in", bytes)})).report;
+    const double lost = 200'000 - static_cast<double>(report.lines_out);
+    EXPECT_GT(lost, 100) << keys;
+    EXPECT_NEAR(report.expected_lost, lost, 0.15 * lost) << keys;
+  }
+}
+
+TEST_F(Dedup, TellsOnceThatTheSetIsOverfull) {
+  std::string bytes;
+  for (int i = 0; i < 20'000; ++i) bytes += std::to_string(i) + "\n";
+  AnySet set = text_set("blocked", {.keys = 5'000, .rate = 0.01});
+  std::vector<std::uint64_t> told;
+  run(set, Inputs({scratch.file("in", bytes)}),
+      {.on_overfull = [&](const DedupReport& report) { told.push_back(report.lines_in); }});
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_GE(told[0], 5'000u);
+  EXPECT_LE(told[0], 5'000u + 2 * lines_per_batch);
+}
+
+TEST_F(Dedup, AGrowingSetIsNotOverfull) {
+  std::string bytes;
+  for (int i = 0; i < 20'000; ++i) bytes += std::to_string(i) + "\n";
+  AnySet set = text_set("scalable", {.keys = 1'000, .rate = 1e-6});
+  int told = 0;
+  const auto outcome = run(set, Inputs({scratch.file("in", bytes)}),
+                           {.on_overfull = [&](const DedupReport&) { ++told; }});
+  EXPECT_EQ(told, 0);
+  EXPECT_EQ(outcome.out, bytes);
+  EXPECT_LE(outcome.report.rate_now, 1e-6);
+}
+
+TEST_F(Dedup, RefusesASetOfIntegers) {
+  AnySet set = std::move(AnySet::make("bitmap", {.range = Range{0, 9}}).value());
+  Inputs inputs({scratch.file("in", "1\n")});
+  auto out = LineWriter::create(scratch.path("out"), Existing::replace).value();
+  const auto refused = dedup(set, inputs, out);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::mismatch);
+}
+
+TEST_F(Dedup, EndsWhenNobodyReads) {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  AnySet set = text_set();
+  Inputs inputs({scratch.file("in", "a\nb\n")});
+  LineWriter out(ends[1], "pipe");
+  EXPECT_FALSE(dedup(set, inputs, out));
+  EXPECT_TRUE(out.reader_gone());
+  ::close(ends[1]);
+  std::signal(SIGPIPE, before);
+}
+
+TEST_F(Dedup, WritesAtOnceWhenThePipeHasNothingMore) {
+  int in[2], out_ends[2];
+  ASSERT_EQ(::pipe(in), 0);
+  ASSERT_EQ(::pipe(out_ends), 0);
+  std::thread running([&] {
+    AnySet set = text_set();
+    Inputs inputs({"/dev/fd/" + std::to_string(in[0])});
+    LineWriter out(out_ends[1], "pipe");
+    EXPECT_TRUE(dedup(set, inputs, out));
+  });
+  ASSERT_EQ(::write(in[1], "a\na\nb", 5), 5);
+  char got[16] = {};
+  // The input stays open: what comes now was not held back until its end.
+  EXPECT_EQ(::read(out_ends[0], got, sizeof got), 2);
+  EXPECT_EQ(std::string_view(got, 2), "a\n");
+  ::close(in[1]);
+  running.join();
+  EXPECT_EQ(::read(out_ends[0], got, sizeof got), 2);
+  for (const int fd : {in[0], out_ends[0], out_ends[1]}) ::close(fd);
+}
+
+TEST_F(Dedup, AReadErrorKeepsWhatWasPrintedAndIsTold) {
+  AnySet set = text_set();
+  Inputs inputs({scratch.file("in", "a\nb\n"), scratch.path("nowhere")});
+  auto out = LineWriter::create(scratch.path("out"), Existing::replace).value();
+  const auto failed = dedup(set, inputs, out);
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().sentence.find("nowhere"), std::string::npos);
+  EXPECT_TRUE(out.close());
+  EXPECT_EQ(bytes_of(scratch.path("out")), "a\nb\n");
+}
+
+TEST_F(Dedup, IsSizedByTheFilesAndStartsWithAMillionForAPipe) {
+  const auto sized = dedup_want({scratch.file("in", "a\nb\nc")}, {}, 1e-6).value();
+  EXPECT_EQ(sized.keys, 3u);
+  EXPECT_EQ(sized.rate, 1e-6);
+  EXPECT_EQ(dedup_want({scratch.file("none", "")}, {}, 0).value().keys, 1u);
+  const Feed feed("a\n");
+  EXPECT_EQ(dedup_want({feed.path()}, {}, 1e-6).value().keys, 1'000'000u);
+}
+
+}  // namespace
+}  // namespace bloomery

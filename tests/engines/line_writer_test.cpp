@@ -1,0 +1,132 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+
+#include <bloomery/engines/line_writer.hpp>
+
+#include "scratch.hpp"
+
+namespace bloomery {
+namespace {
+
+TEST(LineWriter, GathersAndKeepsTheOrderOfSmallAndLargePieces) {
+  const Scratch scratch;
+  const int fd = ::open(scratch.path("out").c_str(), O_WRONLY | O_CREAT, 0600);
+  std::string expected;
+  {
+    LineWriter out(fd, "out", 64);
+    for (std::size_t i = 0; i < 300; ++i) {
+      const std::string piece(i % 150, static_cast<char>('a' + i % 26));
+      out.append(piece);
+      expected += piece;
+      out.reserve(20)[0] = '!';
+      out.commit(1);
+      expected += '!';
+    }
+    EXPECT_EQ(out.bytes_written(), expected.size());
+    EXPECT_TRUE(out.close());
+  }
+  ::close(fd);
+  EXPECT_EQ(bytes_of(scratch.path("out")), expected);
+}
+
+TEST(LineWriter, ACreatedFileAppearsOnlyWhenClosed) {
+  const Scratch scratch;
+  auto out = LineWriter::create(scratch.path("out"), Existing::refuse).value();
+  out.append("a\n");
+  EXPECT_TRUE(out.flush());
+  EXPECT_FALSE(std::filesystem::exists(scratch.path("out")));
+  EXPECT_TRUE(out.close());
+  EXPECT_EQ(bytes_of(scratch.path("out")), "a\n");
+  EXPECT_EQ(scratch.files(), 1u);
+}
+
+TEST(LineWriter, AFileThatIsNotClosedLeavesNothingBehind) {
+  const Scratch scratch;
+  const std::string path = scratch.file("out", "before");
+  {
+    auto out = LineWriter::create(path, Existing::replace).value();
+    out.append("after");
+  }
+  EXPECT_EQ(bytes_of(path), "before");
+  EXPECT_EQ(scratch.files(), 1u);
+}
+
+TEST(LineWriter, ReplacesOnlyWhenTold) {
+  const Scratch scratch;
+  const std::string path = scratch.file("out", "before");
+  ::chmod(path.c_str(), 0640);
+  const auto refused = LineWriter::create(path, Existing::refuse);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::exists);
+  auto out = LineWriter::create(path, Existing::replace).value();
+  out.append("after");
+  EXPECT_TRUE(out.close());
+  EXPECT_EQ(bytes_of(path), "after");
+  struct stat facts {};
+  ASSERT_EQ(::stat(path.c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777, 0640u);
+}
+
+TEST(LineWriter, RefusesAFileThatSomebodyElseMadeMeanwhile) {
+  const Scratch scratch;
+  auto out = LineWriter::create(scratch.path("out"), Existing::refuse).value();
+  out.append("ours");
+  scratch.file("out", "theirs");
+  const auto closed = out.close();
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().code, Code::exists);
+  EXPECT_EQ(bytes_of(scratch.path("out")), "theirs");
+  EXPECT_EQ(scratch.files(), 1u);
+}
+
+TEST(LineWriter, ReplacesTheFileBehindALink) {
+  const Scratch scratch;
+  const std::string path = scratch.file("real", "before");
+  std::filesystem::create_symlink(path, scratch.path("link"));
+  auto out = LineWriter::create(scratch.path("link"), Existing::replace).value();
+  out.append("after");
+  EXPECT_TRUE(out.close());
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch.path("link")));
+  EXPECT_EQ(bytes_of(path), "after");
+}
+
+TEST(LineWriter, SaysThatTheDiskIsFull) {
+  auto out = LineWriter::create("/dev/full", Existing::refuse).value();
+  out.append("a");
+  const auto flushed = out.flush();
+  ASSERT_FALSE(flushed);
+  EXPECT_NE(flushed.error().sentence.find("disk is full"), std::string::npos);
+  EXPECT_FALSE(out.reader_gone());
+  EXPECT_FALSE(out.close());
+}
+
+TEST(LineWriter, KnowsThatItsReaderHasGone) {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  LineWriter out(ends[1], "pipe", 16);
+  out.append("more than sixteen bytes of text");
+  EXPECT_FALSE(out.good());
+  EXPECT_TRUE(out.reader_gone());
+  out.append("dropped");
+  EXPECT_FALSE(out.close());
+  ::close(ends[1]);
+  std::signal(SIGPIPE, before);
+}
+
+TEST(LineWriter, NamesADirectoryThatCanNotBeWritten) {
+  const Scratch scratch;
+  EXPECT_FALSE(LineWriter::create(scratch.path(""), Existing::replace));
+  const auto refused = LineWriter::create(scratch.path("nowhere/out"), Existing::replace);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().sentence.find("nowhere/out"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace bloomery

@@ -1,0 +1,215 @@
+// What every kind must refuse, loudly and with a sentence: impossible wants, unlike sets, unsound
+// operations.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <bloomery/bloomery.hpp>
+#include <tests/laws/law_keys.hpp>
+
+namespace bloomery {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t all_ones = std::numeric_limits<std::uint64_t>::max();
+
+// A sentence: several words, not a code name.
+void expect_sentence(const Error& error, Code code) {
+  EXPECT_EQ(error.code, code) << error.sentence;
+  EXPECT_GT(error.sentence.size(), 20) << error.sentence;
+  EXPECT_NE(error.sentence.find(' '), std::string::npos) << error.sentence;
+}
+
+template <class K>
+void expect_impossible(const Want& want) {
+  SCOPED_TRACE(testing::Message() << want.keys << " keys, rate " << want.rate << ", range "
+                                  << want.range.low << ".." << want.range.high << ", memory "
+                                  << want.memory_bytes);
+  const auto made = Set<K>::make(want);
+  ASSERT_FALSE(made);
+  expect_sentence(made.error(), Code::impossible);
+  EXPECT_THROW(Set<K>{want}, std::invalid_argument);
+  const auto any = AnySet::make(K::id.name, want);
+  ASSERT_FALSE(any);
+  EXPECT_EQ(any.error().sentence, made.error().sentence);
+}
+
+TEST(RefusalLaws, ImpossibleRatesAreRefused) {
+  for_all_kinds([]<class K>() {
+    if constexpr (!Exact<K>)
+      for (const double rate : {0.0, 1.0, -0.01, 0.51, 1e-13, 1e9, nan, infinity, -infinity})
+        expect_impossible<K>({.keys = 1'000, .rate = rate});
+  });
+}
+
+TEST(RefusalLaws, ImpossibleNumbersOfKeysAreRefused) {
+  for_all_kinds([]<class K>() {
+    if constexpr (!is_ranged<K>) {
+      if constexpr (Kind<K>) expect_impossible<K>({.keys = 0, .rate = 0.01});
+      expect_impossible<K>({.keys = (std::uint64_t{1} << 50) + 1, .rate = 0.01});
+      expect_impossible<K>({.keys = all_ones, .rate = 0.01});
+    }
+  });
+}
+
+TEST(RefusalLaws, ImpossibleRangesAreRefused) {
+  for_all_kinds([]<class K>() {
+    if constexpr (is_ranged<K>) {
+      expect_impossible<K>({});
+      expect_impossible<K>({.keys = 1'000, .rate = 0.01});
+      expect_impossible<K>({.range = {5, 2}});
+      expect_impossible<K>({.range = {all_ones, 0}});
+      expect_impossible<K>({.range = {0, all_ones}});
+      expect_impossible<K>({.range = {7, 7 + (std::uint64_t{1} << K::widest)}});
+    }
+  });
+}
+
+TEST(RefusalLaws, TooLittleMemoryIsRefused) {
+  for_all_kinds([]<class K>() {
+    if constexpr (!is_ranged<K>) {
+      expect_impossible<K>({.keys = 1'000'000, .rate = 0.01, .memory_bytes = 1'000});
+      if constexpr (!Exact<K>) {
+        expect_impossible<K>({.memory_bytes = 1 << 20});
+        expect_impossible<K>({.rate = 0.01, .memory_bytes = 1});
+      }
+    }
+  });
+}
+
+// More bytes than an address can name: the plan is sound, the system says no.
+TEST(RefusalLaws, MemoryThatTheSystemLacksIsRefused) {
+  for_all_kinds([]<class K>() {
+    Want want = want_for<K>(std::uint64_t{1} << 50);
+    if constexpr (is_ranged<K>) return;
+    if constexpr (std::same_as<K, HashSet>) return;     // takes memory at the first add
+    if constexpr (std::same_as<K, SplitBlock>) return;  // its plan ends at 64 GiB
+    const auto made = Set<K>::make(want);
+    ASSERT_FALSE(made);
+    expect_sentence(made.error(), Code::no_memory);
+    try {
+      Set<K> set(want);
+      ADD_FAILURE() << "a set of a petabyte";
+    } catch (const Failure& failure) {
+      EXPECT_EQ(failure.code, Code::no_memory);
+    }
+  });
+}
+
+TEST(RefusalLaws, UnlikeShapesDoNotUniteAndTheFieldIsNamed) {
+  for_all_kinds([]<class K>() {
+    if constexpr (std::same_as<K, HashSet>) return;  // any two hash sets unite
+    const Want small = want_for<K>(1'000);
+    const Want large = want_for<K>(5'000);
+    Set<K> one(small);
+    Set<K> other(large);
+    one.add(numbered<K>(small, 1));
+    other.add(numbered<K>(large, 2));
+    const FileBytes before = bits_of(one);
+    for (const bool united : {true, false}) {
+      if (!united && std::same_as<K, Scalable>) continue;
+      auto refused = united ? one.unite(other) : one.intersect(other);
+      ASSERT_FALSE(refused);
+      expect_sentence(refused.error(), Code::mismatch);
+      const char* field = is_ranged<K>                    ? "high is "
+                          : std::same_as<K, ClassicBloom> ? "bits is "
+                                                          : "blocks is ";
+      EXPECT_NE(refused.error().sentence.find(field), std::string::npos)
+          << refused.error().sentence;
+    }
+    EXPECT_EQ(bits_of(one), before);
+  });
+}
+
+TEST(RefusalLaws, DifferentHashesDoNotUnite) {
+  for_all_kinds([]<class K>() {
+    const Want want = want_for<K>(1'000);
+    Set<K> one(want);
+    Set<K> seeded(want, Hasher(1));
+    Set<K> keyed(want, Hasher::hardened({1, 2}));
+    Set<K> other_key(want, Hasher::hardened({1, 3}));
+    const auto expect_refused = [](Result<void> refused, const char* word) {
+      ASSERT_FALSE(refused);
+      expect_sentence(refused.error(), Code::mismatch);
+      EXPECT_NE(refused.error().sentence.find(word), std::string::npos) << refused.error().sentence;
+    };
+    expect_refused(one.unite(seeded), "seed");
+    expect_refused(one.intersect(seeded), "seed");
+    expect_refused(one.unite(keyed), "hardened");
+    expect_refused(keyed.unite(other_key), "keys");
+    const Set<K> same_key(want, Hasher::hardened({1, 2}));
+    EXPECT_TRUE(keyed.unite(same_key));
+  });
+}
+
+// Found once: the Error of a failed merge had been looked at on its way out, and vanished.
+TEST(RefusalLaws, ARefusedMergeThatNobodyLooksAtIsThrown) {
+  for_all_kinds([]<class K>() {
+    const Want want = want_for<K>(1'000);
+    Set<K> one(want);
+    const Set<K> seeded(want, Hasher(1));
+    EXPECT_THROW(one.unite(seeded), Failure);
+    EXPECT_THROW(one.intersect(seeded), Failure);
+    if constexpr (!std::same_as<K, HashSet>) {
+      const Set<K> larger(want_for<K>(5'000));
+      EXPECT_THROW(one.unite(larger), Failure);
+      EXPECT_THROW(one.intersect(larger), Failure);
+    }
+    auto any = AnySet::make(K::id.name, want).value();
+    const auto any_seeded = AnySet::make(K::id.name, want, Hasher(1)).value();
+    EXPECT_THROW(any.unite(any_seeded), Failure);
+    EXPECT_THROW(any.subtract(any_seeded), Failure);
+  });
+}
+
+// A difference by bits would clear bits of shared keys.
+TEST(RefusalLaws, DifferenceOfBloomFiltersIsUnsound) {
+  for_all_kinds([]<class K>() {
+    const Want want = want_for<K>(1'000);
+    auto one = AnySet::make(K::id.name, want).value();
+    const auto other = AnySet::make(K::id.name, want).value();
+    auto difference = one.subtract(other);
+    auto exclusive = one.exclusive(other);
+    if constexpr (std::same_as<K, Bitmap>) {
+      EXPECT_TRUE(difference);
+      EXPECT_TRUE(exclusive);
+    } else if constexpr (std::same_as<K, HashSet>) {
+      EXPECT_TRUE(difference);
+      EXPECT_FALSE(exclusive);
+    } else {
+      ASSERT_FALSE(difference);
+      expect_sentence(difference.error(), Code::unsound);
+      ASSERT_FALSE(exclusive);
+      expect_sentence(exclusive.error(), Code::unsound);
+    }
+  });
+}
+
+// A refusal changes nothing, not even what is known of the keys.
+TEST(RefusalLaws, ARefusedMergeLeavesTheFormOfTheKeysAlone) {
+  for_all_kinds([]<class K>() {
+    if constexpr (!is_ranged<K> && !std::same_as<K, HashSet>) {
+      Set<K> texts(want_for<K>(1'000));
+      texts.add("text");
+      Set<K> integers(want_for<K>(5'000));
+      integers.add(1);
+      EXPECT_FALSE(texts.unite(integers));
+      EXPECT_EQ(texts.rules().form, KeyForm::text);
+
+      auto any = AnySet::make(K::id.name, want_for<K>(1'000)).value();
+      auto larger = AnySet::make(K::id.name, want_for<K>(5'000)).value();
+      const std::vector<std::string_view> text = {"text"};
+      ASSERT_TRUE(larger.add_all(text));
+      EXPECT_FALSE(any.unite(larger));
+      EXPECT_EQ(any.rules().form, KeyForm::none);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace bloomery

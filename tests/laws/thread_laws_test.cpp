@@ -1,0 +1,131 @@
+// Any number of threads may add at once: no key is lost and the bytes are those of adding in turn.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include <bloomery/bloomery.hpp>
+#include <tests/laws/law_keys.hpp>
+
+namespace bloomery {
+namespace {
+
+constexpr unsigned thread_count = 4;
+
+// Runs work(t) in every thread at once, as nearly as a spinning start can have it.
+template <class Work>
+void in_threads(Work&& work) {
+  std::atomic<unsigned> ready = 0;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < thread_count; ++t)
+    threads.emplace_back([&, t] {
+      ++ready;
+      while (ready.load() != thread_count) std::this_thread::yield();
+      work(t);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ThreadLaws, OverlappingKeysAddedByManyThreadsAreAllThere) {
+  for_all_kinds([]<class K>() {
+    constexpr std::uint64_t share = 6'000;
+    constexpr std::uint64_t step = share / 2;  // every key but the outermost comes twice
+    constexpr std::uint64_t distinct = step * (thread_count - 1) + share;
+    // A chain starts small, so that it grows while they add.
+    const Want want = want_for<K>(std::same_as<K, Scalable> ? distinct / 20 : distinct);
+    Set<K> shared(want);
+    std::atomic<std::uint64_t> fresh = 0;
+    in_threads([&](unsigned t) {
+      for (std::uint64_t i = 0; i < share; ++i) {
+        const std::uint64_t key = numbered<K>(want, t * step + i);
+        if (shared.add_shared(key)) ++fresh;
+        ASSERT_TRUE(shared.may_contain_shared(key));
+      }
+    });
+    const auto all = numbered_keys<K>(want, 0, distinct);
+    EXPECT_EQ(count_members(shared, all), distinct);
+    EXPECT_EQ(shared.adds(), fresh);
+    if constexpr (Exact<K>) {
+      EXPECT_EQ(shared.count(), distinct);
+      EXPECT_EQ(fresh, distinct);
+    }
+    if constexpr (!std::same_as<K, Scalable>) {
+      Set<K> serial(want);
+      for (unsigned t = 0; t < thread_count; ++t)
+        serial.add_all(numbered_keys<K>(want, t * step, share));
+      EXPECT_EQ(bits_of(shared), bits_of(serial));
+    }
+  });
+}
+
+// Few words and many threads: a write that is not atomic loses a bit here within a few rounds.
+TEST(ThreadLaws, ThreadsThatMeetInTheSameWordLoseNothing) {
+  for_all_kinds([]<class K>() {
+    const Want want = want_for<K>(48);
+    for (int round = 0; round < 60; ++round) {
+      Set<K> shared(want);
+      in_threads([&](unsigned t) {
+        for (std::uint64_t i = 0; i < 100; ++i)
+          shared.add_shared(numbered<K>(want, i * thread_count + t));
+      });
+      const auto all = numbered_keys<K>(want, 0, 100 * thread_count);
+      ASSERT_EQ(count_members(shared, all), all.size()) << "round " << round;
+    }
+  });
+}
+
+// Every thread adds every key: exactly one of them hears that it is new, on the kinds that promise.
+TEST(ThreadLaws, ExactKindsTellOneThreadThatAKeyIsNew) {
+  for_all_kinds([]<class K>() {
+    if constexpr (Exact<K>) {
+      constexpr std::uint64_t keys = 3'000;
+      const Want want = want_for<K>(keys);
+      Set<K> shared(want);
+      std::atomic<std::uint64_t> fresh = 0;
+      in_threads([&](unsigned) {
+        for (std::uint64_t i = 0; i < keys; ++i) fresh += shared.add_shared(numbered<K>(want, i));
+      });
+      EXPECT_EQ(fresh, keys);
+      EXPECT_EQ(shared.count(), keys);
+    }
+  });
+}
+
+// A thread that read the number of links twice would ask one link too few, and hear that a key is new
+// which had been there since before the threads began.
+TEST(ThreadLaws, AGrowingChainNeverCallsAnOldKeyNewToAnyThread) {
+  for (int round = 0; round < 20; ++round) {
+    Set<Scalable> shared({.keys = 32, .rate = 1e-4});
+    constexpr std::uint64_t old_keys = 24;
+    for (std::uint64_t key = 0; key < old_keys; ++key) shared.add(key);
+    std::atomic<std::uint64_t> old_heard_as_new = 0;
+    in_threads([&](unsigned t) {
+      for (std::uint64_t i = 0; i < 4'000; ++i) {
+        old_heard_as_new += shared.add_shared(i % old_keys);
+        shared.add_shared(1'000'000 * (t + 1) + i);
+      }
+    });
+    ASSERT_EQ(old_heard_as_new, 0) << "round " << round;
+    for (unsigned t = 0; t < thread_count; ++t)
+      for (std::uint64_t i = 0; i < 4'000; ++i)
+        ASSERT_TRUE(shared.may_contain(1'000'000 * (t + 1) + i));
+  }
+}
+
+TEST(ThreadLaws, ThreadsThatMixFormsOfKeysLeaveAMixedSet) {
+  for (int round = 0; round < 50; ++round) {
+    Set<BlockedBloom> shared({.keys = 100, .rate = 0.01});
+    in_threads([&](unsigned t) {
+      if (t % 2 == 0)
+        shared.add_shared(std::uint64_t{t});
+      else
+        shared.add_shared("text");
+    });
+    ASSERT_EQ(shared.rules().form, KeyForm::mixed) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace bloomery

@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+"""The bits of saved sets, computed a second time.
+
+Written from the comments of bits/block.hpp, hash/budget.hpp and sets/*.hpp and from docs/format.md,
+not from the code: sets are built by the command, their payloads read from the image, and each byte
+compared with what the law says. Red means: the law as written and the law as compiled differ, so
+nobody else could read our files.
+"""
+
+import ctypes
+import ctypes.util
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+WORD = 2**64 - 1
+
+# First line, probes 0 to 7 and 8 to 15; second line, which block, probes 0 to 7 and 8 to 15;
+# classic. Golden ratio, then the square roots of 2, 3, 5, 7 and 11.
+REMIX = [
+    0x9E3779B97F4A7C15,
+    0x6A09E667F3BCC909,
+    0xBB67AE8584CAA73B,
+    0x3C6EF372FE94F82B,
+    0xA54FF53A5F1D36F1,
+    0x510E527FADE682D1,
+]
+SALTS = [
+    0x47B6137B,
+    0x44974D91,
+    0x8824AD5B,
+    0xA2B7289D,
+    0x705495C7,
+    0x2DF1424B,
+    0x9EFC4947,
+    0x5C6BFB31,
+]
+
+
+class Wide(ctypes.Structure):
+    _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
+
+
+def xxhash():
+    library = ctypes.CDLL(ctypes.util.find_library("xxhash") or "libxxhash.so.0")
+    arguments = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+    library.XXH3_64bits_withSeed.argtypes = arguments
+    library.XXH3_64bits_withSeed.restype = ctypes.c_uint64
+    library.XXH3_128bits_withSeed.argtypes = arguments
+    library.XXH3_128bits_withSeed.restype = Wide
+    return library
+
+
+XXHASH = xxhash()
+
+
+def hash64(key, seed):
+    return XXHASH.XXH3_64bits_withSeed(key, len(key), seed)
+
+
+def hash128(key, seed):
+    both = XXHASH.XXH3_128bits_withSeed(key, len(key), seed)
+    return both.high, both.low
+
+
+# -- the laws -------------------------------------------------------------------------------------
+
+
+def remix(hash_, use):
+    return hash_ * REMIX[use] & WORD
+
+
+def mulhi(a, b):
+    return a * b >> 64
+
+
+class Bits:
+    """Bit b is in byte b // 8 at place b % 8: little-endian words, lowest bit first."""
+
+    def __init__(self, count):
+        self.bytes = bytearray(count // 8)
+
+    def set(self, bit):
+        self.bytes[bit // 8] |= 1 << bit % 8
+
+
+def line_round(remixed, probes):
+    """The bits of a line, 0 to 511, that one round of probes takes."""
+    start = 0 if probes == 8 else remixed >> 13 & 7
+    lanes = [(start + i) % 8 for i in range(probes)]
+    return [64 * lane + (remixed >> 16 + 6 * lane & 63) for lane in lanes]
+
+
+def line_bits(first, second, probes):
+    bits = line_round(first, min(probes, 8))
+    return bits + line_round(second, probes - 8) if probes > 8 else bits
+
+
+def blocked(shape, keys, seed):
+    blocks, probes, lines = struct.unpack("<QII", shape)
+    bits = Bits(512 * blocks)
+    for key in keys:
+        h = hash64(key, seed)
+        for bit in line_bits(remix(h, 0), remix(h, 1), probes):
+            bits.set(512 * mulhi(h, blocks) + bit)
+        if lines == 2:
+            for bit in line_bits(remix(h, 3), remix(h, 4), probes):
+                bits.set(512 * mulhi(remix(h, 2), blocks) + bit)
+    return bytes(bits.bytes)
+
+
+def classic(shape, keys, seed):
+    count, probes = struct.unpack("<QI", shape)
+    bits = Bits(count)
+    for key in keys:
+        g = hash64(key, seed)
+        for _ in range(probes):
+            g = g * REMIX[5] & WORD
+            bits.set(mulhi(g, count))
+    return bytes(bits.bytes)
+
+
+def split_block(shape, keys, seed):
+    (blocks,) = struct.unpack("<Q", shape)
+    bits = Bits(256 * blocks)
+    for key in keys:
+        h = hash64(key, seed)
+        block = (h >> 32) * blocks >> 32
+        for word, salt in enumerate(SALTS):
+            product = (h & 0xFFFFFFFF) * salt & 0xFFFFFFFF
+            bits.set(256 * block + 32 * word + (product >> 27))
+    return bytes(bits.bytes)
+
+
+def bitmap(shape, keys, _):
+    low, high = struct.unpack("<QQ", shape)
+    bits = Bits((high - low + 64) // 64 * 64)
+    for key in keys:
+        bits.set(int(key) - low)
+    return bytes(bits.bytes)
+
+
+def two_bit(shape, keys, _):
+    low, high = struct.unpack("<QQ", shape)
+    bits = Bits((high - low + 32) // 32 * 64)
+    seen = {}
+    for key in keys:
+        seen[int(key)] = seen.get(int(key), 0) + 1
+    for number, times in seen.items():
+        bits.set(2 * (number - low) + (0 if times == 1 else 1))
+    return bytes(bits.bytes)
+
+
+def hash_set(_, keys, seed):
+    hashes = sorted({hash128(key, seed) for key in keys})
+    return b"".join(struct.pack("<QQ", high, low) for high, low in hashes)
+
+
+# -- the image ------------------------------------------------------------------------------------
+
+
+def read_image(path):
+    """The kind number, shape and payload of an image with a single part."""
+    image = Path(path).read_bytes()
+    slots = [image[at : at + 4096] for at in (0, 4096)]
+    slots = [slot for slot in slots if slot[:8] == b"\x89BLMY\r\n\x1a"]
+    newest = max(slots, key=lambda slot: struct.unpack_from("<Q", slot, 32))
+    (directory,) = struct.unpack_from("<Q", newest, 88)
+    form, record_bytes, records = struct.unpack_from("<HHI", image, directory)
+    assert (form, record_bytes, records) == (1, 256, 1), "not a single set"
+    record = image[directory + 32 : directory + 32 + record_bytes]
+    kind, shape_bytes = struct.unpack_from("<HH", record)
+    offset, length = struct.unpack_from("<QQ", record, 72)
+    return kind, record[128 : 128 + shape_bytes], image[offset : offset + length]
+
+
+def texts(count):
+    """Lines of 0 to 300 bytes, some of them twice."""
+    lines = [b"key-%d" % i for i in range(count)]
+    lines += [b"%d" % i * (i % 75 + 1) for i in range(count // 10)]
+    return lines + lines[::7] + [b""]
+
+
+def numbers(count, low, span):
+    """Some numbers once, some twice, some three times; both ends of the range."""
+    once = [low + i * 7919 % span for i in range(count)]
+    many = once + once[::3] + once[::9] + [low, low + span - 1]
+    return [b"%d" % number for number in many]
+
+
+class IndependentLaw(unittest.TestCase):
+    def build(self, keys, flags, cpu=None):
+        """What read_image gives, or None if this CPU lacks the row."""
+        environment = {**os.environ, **({"BLOOMERY_CPU": cpu} if cpu else {})}
+        with tempfile.TemporaryDirectory() as scratch:
+            (Path(scratch) / "keys").write_bytes(b"".join(key + b"\n" for key in keys))
+            ran = subprocess.run(
+                [os.environ["BLOOMERY"], "build", "-q", "-o", "set", *flags, "keys"],
+                cwd=scratch,
+                env=environment,
+                capture_output=True,
+                text=True,
+            )
+            if cpu and "no such instructions" in ran.stderr:
+                return None
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            return read_image(Path(scratch) / "set")
+
+    def compare(self, number, law, keys, *flags, seed=0):
+        for cpu in (None, "scalar", "avx2", "avx512"):
+            built = self.build(keys, flags, cpu)
+            if built is None:
+                continue
+            kind, shape, payload = built
+            with self.subTest(flags=flags, cpu=cpu, shape=shape.hex()):
+                self.assertEqual(kind, number)
+                expected = law(shape, keys, seed)
+                self.assertEqual(len(payload), len(expected))
+                wrong = [i for i, byte in enumerate(payload) if byte != expected[i]]
+                self.assertEqual(wrong[:10], [], f"{len(wrong)} bytes differ")
+
+    def hashed(self, number, kind, law, *rates):
+        for rate in rates:
+            for seed in (0, 12345678901234567890):
+                flags = ["--kind", kind, "-p", rate, "--seed", str(seed)]
+                self.compare(number, law, texts(1000), *flags, "-n", "1500", seed=seed)
+            # Counted first: another road to the same bits.
+            self.compare(number, law, texts(100), "--kind", kind, "-p", rate)
+
+    def test_blocked_bits_are_as_written_for_one_line_and_two(self):
+        self.hashed(4, "blocked", blocked, "50%", "1%", "0.02%", "1e-6", "1e-10")
+
+    def test_classic_bits_are_as_written(self):
+        self.hashed(3, "classic", classic, "50%", "1%", "1e-9")
+
+    def test_split_block_bits_are_as_written(self):
+        self.hashed(5, "split-block", split_block, "5%", "1e-5")
+
+    def test_bitmap_has_one_bit_for_each_integer_of_its_range(self):
+        keys = numbers(2000, 1000, 50_001)
+        self.compare(1, bitmap, keys, "--kind", "bitmap", "--range", "1000..51000")
+        self.compare(1, bitmap, keys, "--kind", "bitmap", "--range", "0..65535")
+
+    def test_two_bit_has_two_bits_for_each_integer_of_its_range(self):
+        keys = numbers(2000, 1000, 50_001)
+        self.compare(2, two_bit, keys, "--kind", "two-bit", "--range", "1000..51000")
+        self.compare(2, two_bit, keys, "--kind", "two-bit", "--range", "0..65535")
+
+    def test_hash_set_is_the_sorted_wide_hashes(self):
+        self.compare(12, hash_set, texts(1000), "--kind", "hash-set")
+        self.compare(12, hash_set, texts(1000), "--kind", "hash-set", "--seed", "7", seed=7)
+
+    def test_shapes_cover_short_full_and_second_rounds(self):
+        """The cases above are worth little if planning never gives these shapes."""
+        shapes = []
+        for rate in ("50%", "1%", "0.02%", "1e-6", "1e-10"):
+            _, shape, _ = self.build(texts(1000), ["-p", rate, "-n", "1500"])
+            shapes.append(struct.unpack("<QII", shape)[1:])
+        self.assertTrue(any(probes < 8 and lines == 1 for probes, lines in shapes), shapes)
+        self.assertTrue(any(probes > 8 for probes, _ in shapes), shapes)
+        self.assertTrue(any(lines == 2 for _, lines in shapes), shapes)
+
+
+if __name__ == "__main__":
+    if "BLOOMERY" not in os.environ:
+        sys.exit("BLOOMERY must name the command to test")
+    unittest.main()

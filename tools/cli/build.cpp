@@ -1,0 +1,381 @@
+// bloomery build: make a set file from lines.
+//
+//    -n given, or a kind that grows    one pass: lines --> set
+//    else                              one pass: lines --> 64-bit hashes in memory, sorted, repeats
+//                                      dropped: the number of distinct keys is exact, and the file
+//                                      depends only on which lines there are, not on their order
+//    files of very many lines          two passes: lines are counted, repeats too, then added
+//
+// If the set is wrong: it is not while it is built; a set that got more keys than it was planned
+//          for passes more strangers than asked, which is said at that moment and in the report.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <memory>
+
+#include <bloomery/engines/lines.hpp>
+#include <bloomery/engines/numbers.hpp>
+#include <bloomery/sets/any_set.hpp>
+#include <bloomery/storage/image.hpp>
+
+#include "command.hpp"
+#include "flags.hpp"
+#include "inputs.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "set_file.hpp"
+#include "suggest.hpp"
+#include "units.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct BuildFlags {
+  SizeFlags size;
+  Word kind;
+  Word range;
+  Word like;
+  LineFlags lines;
+  OutputFlags output;
+  HashFlags hash;
+  bool quiet = false;
+  bool strict = false;
+  SpeechFlags speech;
+  std::vector<std::string> files;
+};
+
+constexpr double default_rate = 0.01;
+// Above this, hashes of all lines would take more than a gibibyte; files are read twice instead.
+constexpr std::uint64_t most_gathered = std::uint64_t{1} << 27;
+constexpr Range range_of_pipes{0, 0xffff'ffff};
+
+constexpr const char* story =
+    R"(Without --keys the distinct lines are counted first (8 bytes of memory a line;
+files of more than 2^27 lines are read twice instead, counting repeats as keys).
+Any two of --keys, --rate and --memory give the third; the keys are known by
+counting, so --memory alone gives the lowest rate that fits. With all three,
+--memory is a cap.
+
+Kinds bitmap and two-bit take lines that are unsigned integers, and a --range;
+without it files get a first look for the smallest and the largest, and pipes
+are given 0..4294967295.
+
+One carriage return at the end of a line is not part of the key (--crlf keep
+makes it one). The rule is stored in the set file, and `check` obeys it.
+
+--hardened draws a secret key and stores it in the file; with --key-file the
+key stays out of the file, and those who ask need it too. --like F takes kind,
+size, hash and line rule of another set file, so that the two can be united.
+
+A set that gets more keys than planned is written all the same, with a warning;
+--strict makes that exit code 3.
+
+The report on standard output: kind, keys, keys_estimated, capacity, bytes,
+bits_per_key, fill, rate_asked, rate_now, hash, hardened, lines_in, seconds
+
+Exit codes: 0 good, 2 error, 3 overfull with --strict.
+
+Examples:
+  bloomery build -o seen.bloom urls.txt
+  bloomery build -o seen.bloom -n 10M -p 0.1% urls.txt
+  bloomery build -o phones.map --kind bitmap --range 0..99999999 phones.txt
+  bloomery build -o today.bloom --like yesterday.bloom today.txt
+)";
+
+std::string kind_names() {
+  std::string names;
+  for (const KindRow& row : AnySet::register_rows())
+    names += (names.empty() ? "" : ", ") + std::string(row.id.name);
+  return names;
+}
+
+void add_flags(CLI::App& parser, BuildFlags& flags) {
+  parser.add_option("-o,--output", flags.output.path, "the set file to make")->type_name("F");
+  parser.add_flag("-f,--force", flags.output.force, "replace the set file if there is one");
+  parser.add_option("--kind", flags.kind, "one of " + kind_names() + "; blocked by default")
+      ->type_name("KIND");
+  add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3; 1% by default");
+  parser.add_option("--range", flags.range, "bitmap and two-bit: which integers")
+      ->type_name("A..B");
+  parser.add_option("--like", flags.like, "kind, size, hash and line rule of this set file")
+      ->type_name("F");
+  add_line_flags(parser, flags.lines);
+  add_crlf_flag(parser, flags.lines,
+                "whether a carriage return at the end of a line is part of the key; strip");
+  add_hash_flags(parser, flags.hash);
+  add_key_file_flag(parser, flags.hash.key_file);
+  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
+  parser.add_flag("--strict", flags.strict, "exit with 3 if the set became overfull");
+  add_speech_flags(parser, flags.speech);
+  add_progress_flag(parser, flags.speech);
+  add_files(parser, flags.files);
+}
+
+// All that is fixed before the first line is read.
+struct Order {
+  const KindRow* row = nullptr;
+  Want want;
+  Hasher hasher;
+  LineRules lines;
+  // Of the set that this one shall be like.
+  std::vector<std::pair<std::string, std::string>> shape;
+};
+
+const KindRow& row_named(const std::string& name) {
+  if (const KindRow* row = AnySet::find_row(name)) return *row;
+  std::vector<std::string> names;
+  for (const KindRow& row : AnySet::register_rows()) names.emplace_back(row.id.name);
+  refuse(fmt::format("there is no kind '{}'.{} The kinds are {}", name, did_you_mean(name, names),
+                     kind_names()));
+}
+
+Order order_like(const BuildFlags& flags) {
+  const bool more = flags.kind || flags.size.keys || flags.size.rate || flags.size.memory ||
+                    flags.range || flags.hash.seed || flags.hash.hardened || flags.lines.crlf;
+  if (more)
+    refuse(
+        "--like takes kind, size, range, hash and line rule from a set file; leave --kind, "
+        "--keys, --rate, --memory, --range, --seed, --hardened and --crlf out");
+  const SetFile like = open_set(*flags.like, flags.hash.key_file, Verify::header);
+  Order order;
+  order.row = AnySet::find_row(like.set.kind().name);
+  order.hasher = like.set.hasher();
+  order.lines = {delimiter_of(flags.lines), like.set.rules().strip_cr};
+  order.want.range = like.set.range().value_or(Range{});
+  order.want.rate = like.set.rate_asked();
+  // What grows has the shape of its first part, whatever it has grown to.
+  order.want.keys = like.set.parts().parts.at(0).capacity;
+  if (!order.row->grows) order.shape = like.set.shape_facts();
+  return order;
+}
+
+Order order_of(const BuildFlags& flags) {
+  if (flags.like) return order_like(flags);
+  Order order;
+  order.row = &row_named(flags.kind.value_or("blocked"));
+  order.want = want_of(flags.size);
+  order.hasher = hasher_of(flags.hash);
+  order.lines = {delimiter_of(flags.lines), crlf_of(flags.lines, Crlf::strip) == Crlf::strip};
+  if (order.row->input == InputForm::hashed) {
+    if (flags.range) refuse("--range is for the kinds bitmap and two-bit");
+    if (order.row->exact && flags.size.rate)
+      refuse(fmt::format("the kind {} is exact; leave --rate out", order.row->id.name));
+    // Memory without a rate: the rate is what memory and keys give, where keys are known.
+    const bool rate_from_memory = order.want.memory_bytes > 0 && !order.row->grows;
+    if (order.want.rate == 0 && !rate_from_memory && !order.row->exact)
+      order.want.rate = default_rate;
+    return order;
+  }
+  if (flags.size.keys || flags.size.rate)
+    refuse(fmt::format(
+        "the kind {} is exact and planned from its --range; leave --keys and --rate out",
+        order.row->id.name));
+  if (flags.range) order.want.range = parse_range("--range", *flags.range).value();
+  return order;
+}
+
+// The inputs, with the bar and the warnings that reading them brings.
+class Feed {
+ public:
+  Feed(const BuildFlags& flags, const Order& order, Messages& messages)
+      : flags_(flags), order_(order), messages_(messages) {}
+
+  Progress progress() {
+    const When when = flags_.quiet ? When::never : progress_of(flags_.speech);
+    return Progress(messages_, when, total_bytes(flags_.files));
+  }
+
+  // Calls `take(lines)` for every batch of one pass; returns how many lines there were.
+  template <class Take>
+  std::uint64_t pass(Take&& take) {
+    Progress bar = progress();
+    Inputs inputs(flags_.files, order_.lines);
+    for (;;) {
+      const auto batch = inputs.next();
+      if (!batch) throw Failure(batch.error());
+      if (batch->empty()) return inputs.lines_read();
+      take(*batch);
+      bar.update(inputs.bytes_read(), inputs.lines_read());
+    }
+  }
+
+  void warn_when_overfull(const AnySet& set) {
+    if (warned_ || !set.overfull()) return;
+    warned_ = true;
+    messages_.warning(fmt::format(
+        "the set is overfull: it was planned for {} keys and gets more; strangers now pass more "
+        "often than {}; give a larger --keys, or none to have the keys counted",
+        print_count(set.capacity()), print_rate(set.rate_asked())));
+  }
+
+  const BuildFlags& flags() const { return flags_; }
+  const Order& order() const { return order_; }
+  Messages& messages() { return messages_; }
+
+ private:
+  const BuildFlags& flags_;
+  const Order& order_;
+  Messages& messages_;
+  bool warned_ = false;
+};
+
+struct Built {
+  AnySet set;
+  std::uint64_t lines_in;
+};
+
+AnySet make_set(const Order& order, const Want& want) {
+  AnySet set = AnySet::make(order.row->id.name, want, order.hasher).value();
+  if (!order.shape.empty() && order.shape != set.shape_facts())
+    refuse(
+        "the set of --like has a shape that its keys and rate do not give; it can not be "
+        "copied");
+  set.rules().strip_cr = order.lines.strip_cr;
+  return set;
+}
+
+Built stream_text(Feed& feed, const Want& want) {
+  AnySet set = make_set(feed.order(), want);
+  const std::uint64_t lines = feed.pass([&](Lines batch) {
+    set.add_all(batch).value();
+    feed.warn_when_overfull(set);
+  });
+  return {std::move(set), lines};
+}
+
+Built gather_text(Feed& feed, std::uint64_t likely_lines) {
+  const Hasher& hasher = feed.order().hasher;
+  std::vector<Hash> hashes;
+  hashes.reserve(likely_lines);
+  const std::uint64_t lines = feed.pass([&](Lines batch) {
+    for (const std::string_view line : batch) hashes.push_back(hasher(line));
+  });
+  std::sort(hashes.begin(), hashes.end());
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+  if (hashes.empty()) feed.messages().warning("there is no line; the set is planned for 1 key");
+  Want want = feed.order().want;
+  want.keys = std::max<std::uint64_t>(1, hashes.size());
+  AnySet set = make_set(feed.order(), want);
+  set.add_all(std::span<const Hash>(hashes)).value();
+  // The set saw hashes, but they are those of lines under its own hasher.
+  set.rules().form = hashes.empty() ? KeyForm::none : KeyForm::text;
+  return {std::move(set), lines};
+}
+
+Built build_text(Feed& feed) {
+  Want want = feed.order().want;
+  if (want.keys > 0 || feed.order().row->grows) return stream_text(feed, want);
+  const auto& files = feed.flags().files;
+  const auto likely = estimate_lines(files, feed.order().lines).value();
+  if (!likely || *likely <= most_gathered) return gather_text(feed, likely.value_or(0));
+  want.keys = count_lines(files, feed.order().lines).value().value();
+  return stream_text(feed, want);
+}
+
+// The reader's advice names --skip-bad, which only `ints` has.
+[[noreturn]] void refuse_number(const Error& error) {
+  if (error.code != Code::out_of_range) throw Failure(error);
+  refuse(error.sentence.substr(0, error.sentence.find("; give")) + "; give a wider --range");
+}
+
+// Calls `take(numbers)` for every batch of one pass; a line that is no number of the range is an
+// error with its place.
+template <class Take>
+std::uint64_t pass_numbers(Feed& feed, const std::optional<Range>& range, Take&& take) {
+  const NumberRules rules{.lines = feed.order().lines, .range = range};
+  NumberReader reader(feed.flags().files, rules);
+  Progress progress = feed.progress();
+  std::uint64_t numbers = 0;
+  for (;;) {
+    const auto batch = reader.next();
+    if (!batch) refuse_number(batch.error());
+    if (batch->empty()) return numbers;
+    take(*batch);
+    numbers += batch->size();
+    progress.update(reader.bytes_read(), numbers);
+  }
+}
+
+Range first_look(Feed& feed) {
+  if (!all_regular(feed.flags().files)) return range_of_pipes;
+  Range range{std::numeric_limits<std::uint64_t>::max(), 0};
+  pass_numbers(feed, std::nullopt, [&](std::span<const Ordinal> numbers) {
+    for (const Ordinal number : numbers) {
+      range.low = std::min(range.low, number.value);
+      range.high = std::max(range.high, number.value);
+    }
+  });
+  if (range.low <= range.high) return range;
+  feed.messages().warning("there is no line; the set is planned for the range 0..0");
+  return {0, 0};
+}
+
+Built build_numbers(Feed& feed) {
+  Want want = feed.order().want;
+  if (!want.range.given()) want.range = first_look(feed);
+  const std::uint64_t cap = std::exchange(want.memory_bytes, 0);
+  const std::uint64_t bytes = feed.order().row->planned_bytes(want).value();
+  if (cap > 0 && bytes > cap)
+    refuse(fmt::format("a {} of {}..{} takes {}, more than --memory allows",
+                       feed.order().row->id.name, want.range.low, want.range.high,
+                       print_bytes(bytes)));
+  AnySet set = make_set(feed.order(), want);
+  const std::uint64_t lines = pass_numbers(
+      feed, want.range, [&](std::span<const Ordinal> numbers) { set.add_all(numbers).value(); });
+  return {std::move(set), lines};
+}
+
+std::string output_path(const BuildFlags& flags) {
+  if (!flags.output.path) refuse("build needs -o F, the set file to make");
+  const std::string& path = *flags.output.path;
+  if (path == "-") refuse("a set file can not go to standard output; give -o a file name");
+  // Said again when it is saved; said now because building may take long.
+  std::error_code unseen;
+  if (!flags.output.force && std::filesystem::exists(path, unseen))
+    refuse(fmt::format("{} exists; --force replaces it", path));
+  return path;
+}
+
+void save(const std::string& path, const BuildFlags& flags, const AnySet& set) {
+  Image image{.parts = set.parts(), .hasher = set.hasher(), .rules = set.rules()};
+  image.key_is_elsewhere = flags.hash.key_file.has_value();
+  const SaveOptions options{flags.output.force ? Overwrite::replace : Overwrite::refuse};
+  save_image(path, image, options).value();
+}
+
+Exit run(const BuildFlags& flags, Messages& messages) {
+  using Clock = std::chrono::steady_clock;
+  obey(flags.speech, messages);
+  const std::string path = output_path(flags);
+  const Order order = order_of(flags);
+  expect_input(flags.files, "build -o F");
+  const auto start = Clock::now();
+  Feed feed(flags, order, messages);
+  const Built built =
+      order.row->input == InputForm::ordinal ? build_numbers(feed) : build_text(feed);
+  save(path, flags, built.set);
+  if (flags.speech.json || !flags.quiet) {
+    Report report;
+    describe(report, built.set);
+    report.count("lines_in", built.lines_in);
+    report.seconds("seconds", std::chrono::duration<double>(Clock::now() - start).count());
+    print_out(flags.speech.json ? report.as_json() : report.as_text());
+  }
+  return flags.strict && built.set.overfull() ? Exit::overfull : Exit::good;
+}
+
+}  // namespace
+
+Command build_command(CLI::App& program) {
+  auto flags = std::make_shared<BuildFlags>();
+  CLI::App* parser = program.add_subcommand("build", "make a set file from lines");
+  add_flags(*parser, *flags);
+  return {parser, "build -o F [FLAGS] [FILE...]", story,
+          [flags](Messages& messages) { return run(*flags, messages); }};
+}
+
+}  // namespace bloomery::cli

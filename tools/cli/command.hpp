@@ -1,0 +1,44 @@
+// What main knows of a command: its parser, its words, and how to run it.
+//
+// Each command is one file: a struct of its flags, one function that tells CLI11 about them, and
+// the work. Work says no by throwing Failure; main turns that into a sentence and exit code 2.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "messages.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace bloomery::cli {
+
+// What scripts test. Never renumber.
+enum class Exit : int {
+  good = 0,
+  nothing_found = 1,  // check: no line was printed
+  error = 2,
+  overfull = 3,  // with --strict only
+};
+
+struct Command {
+  CLI::App* parser;
+  std::string usage;  // what follows "bloomery "
+  std::string story;  // what --help says after the flags: how it works, exit codes, examples
+  std::function<Exit(Messages&)> run;
+};
+
+Command dedup_command(CLI::App& program);
+Command build_command(CLI::App& program);
+Command check_command(CLI::App& program);
+Command plan_command(CLI::App& program);
+Command info_command(CLI::App& program);
+Command verify_command(CLI::App& program);
+Command ints_command(CLI::App& program);
+
+// Every error that a user can mend is a Failure with a sentence.
+[[noreturn]] void refuse(std::string sentence);
+
+}  // namespace bloomery::cli

@@ -1,0 +1,90 @@
+#include "help.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+
+namespace bloomery::cli {
+namespace {
+
+constexpr std::size_t text_column = 27;
+constexpr std::size_t last_column = 99;
+
+// Words from `text_column` on, broken before `last_column`.
+std::string wrapped(const std::string& head, const std::string& text) {
+  std::string lines;
+  std::string line = head;
+  if (line.size() + 2 > text_column) {
+    lines += line + "\n";
+    line.clear();
+  }
+  line.resize(text_column, ' ');
+  bool first_word = true;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    if (!first_word && line.size() + 1 + word.size() > last_column) {
+      lines += line + "\n";
+      line.assign(text_column, ' ');
+      first_word = true;
+    }
+    line += (first_word ? "" : " ") + word;
+    first_word = false;
+    at = end + 1;
+  }
+  return lines + line + "\n";
+}
+
+std::string flag_line(const CLI::Option& option) {
+  std::string names;
+  for (const std::string& name : option.get_snames()) names += "-" + name + ", ";
+  if (names.empty()) names = "    ";
+  for (const std::string& name : option.get_lnames()) names += "--" + name + ", ";
+  names.erase(names.find_last_not_of(", ") + 1);
+  if (option.get_items_expected_max() > 0) names += " " + option.get_type_name();
+  return wrapped("  " + names, option.get_description());
+}
+
+std::string flag_lines(const CLI::App& parser) {
+  std::string lines;
+  const auto named = [](const CLI::Option* option) { return option->nonpositional(); };
+  for (const CLI::Option* option : parser.get_options(named)) lines += flag_line(*option);
+  return lines;
+}
+
+constexpr std::string_view conventions = R"(
+Data goes to standard output, everything else to standard error.
+FILE may be - for standard input, which is also read when no FILE is given.
+
+Units: keys are decimal (10M = 10,000,000), memory is binary (2G = 2 GiB),
+rates are 0.01, 1e-3, 0.1% or 1/1000.
+
+Exit codes: 0 good, 1 nothing found (check), 2 error, 3 overfull with --strict.
+
+Environment:
+  NO_COLOR       no colours when set
+  BLOOMERY_CPU   scalar, avx2 or avx512: which kernels to use; all give the same answers
+)";
+
+}  // namespace
+
+std::string command_help(const Command& command, HelpLength length) {
+  std::string text = fmt::format("usage: bloomery {}\n\n{}\n\n{}", command.usage,
+                                 command.parser->get_description(), flag_lines(*command.parser));
+  if (length == HelpLength::full) text += "\n" + command.story;
+  return text;
+}
+
+std::string program_help(std::span<const Command> commands, HelpLength length) {
+  std::string text =
+      "usage: bloomery COMMAND [FLAGS] [FILE...]\n\n"
+      "Have I seen this line before? Bloom filters and bitmaps on the command line.\n\n";
+  for (const Command& command : commands)
+    text +=
+        fmt::format("  {:<8} {}\n", command.parser->get_name(), command.parser->get_description());
+  text += "\n'bloomery COMMAND -h' lists the flags of a command, '--help' explains it.\n";
+  if (length == HelpLength::full) text += conventions;
+  return text;
+}
+
+}  // namespace bloomery::cli

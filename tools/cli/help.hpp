@@ -1,0 +1,16 @@
+// The help texts: short for -h, long for --help, made from the flags that CLI11 was told about.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "command.hpp"
+
+namespace bloomery::cli {
+
+enum class HelpLength { brief, full };
+
+std::string command_help(const Command& command, HelpLength length);
+std::string program_help(std::span<const Command> commands, HelpLength length);
+
+}  // namespace bloomery::cli

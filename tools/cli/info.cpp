@@ -1,0 +1,104 @@
+// bloomery info: what a set file is, how full it is, and what its answers are worth.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <filesystem>
+#include <limits>
+#include <memory>
+
+#include <bloomery/sets/any_set.hpp>
+
+#include "command.hpp"
+#include "flags.hpp"
+#include "report.hpp"
+#include "set_file.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct InfoFlags {
+  std::string set;
+  Word key_file;
+  SpeechFlags speech;
+};
+
+constexpr const char* story = R"(The file is read with all its checksums first.
+
+  keys            that were surely new when they were added
+  keys estimated  from the bits alone
+  capacity        keys it was planned for; for exact maps, the integers of its range
+  bits per key    of the keys that are in it
+  rate asked      chance that a stranger passes once it holds its capacity
+  rate now        the same now, from the bits alone
+  room left       capacity less keys; infinite for kinds that grow
+
+A number that is none (the rate of nothing, the estimate of a set with every bit
+set) is `unknown` or `infinite` here and null in JSON.
+
+Exit codes: 0 good, 2 error.
+
+Examples:
+  bloomery info seen.bloom
+  bloomery info --json seen.bloom | jq .rate_now
+)";
+
+std::string hexadecimal(const Uuid& uuid) {
+  std::string text;
+  for (std::size_t i = 0; i < uuid.size(); ++i)
+    text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+  return text;
+}
+
+void describe_keys(Report& report, const SetFile& file) {
+  const AnySet& set = file.set;
+  if (set.input() == InputForm::hashed) {
+    if (set.hasher().mode() == HashMode::fast)
+      report.count("seed", set.hasher().seed());
+    else
+      report.text("secret_key", file.key_is_elsewhere ? "in a key file" : "in the set file");
+  }
+  report.text("key_form", std::string(name_of(set.rules().form)));
+  if (set.input() == InputForm::hashed)
+    report.text("crlf", set.rules().strip_cr ? "strip" : "keep");
+  if (!set.rules().normalisation.empty()) report.text("normalisation", set.rules().normalisation);
+}
+
+Exit run(const InfoFlags& flags, Messages& messages) {
+  obey(flags.speech, messages);
+  const SetFile file = open_set(flags.set, flags.key_file, Verify::checksums);
+  const AnySet& set = file.set;
+  Report report;
+  describe(report, set);
+  const std::uint64_t keys = set.adds();
+  // What grows always has room.
+  if (AnySet::find_row(set.kind().name)->grows)
+    report.real("room_left", std::numeric_limits<double>::infinity());
+  else
+    report.count("room_left", set.capacity() > keys ? set.capacity() - keys : 0);
+  report.flag("overfull", set.overfull());
+  // The shape of an exact map is its range.
+  if (!set.range())
+    for (const auto& [name, value] : set.shape_facts()) report.text("shape_" + name, value);
+  if (const auto range = set.range())
+    report.text("range", fmt::format("{}..{}", range->low, range->high));
+  describe_keys(report, file);
+  std::error_code unseen;
+  report.bytes("file_bytes", std::filesystem::file_size(flags.set, unseen));
+  report.text("uuid", hexadecimal(file.uuid));
+  print_out(flags.speech.json ? report.as_json() : report.as_text());
+  return Exit::good;
+}
+
+}  // namespace
+
+Command info_command(CLI::App& program) {
+  auto flags = std::make_shared<InfoFlags>();
+  CLI::App* parser = program.add_subcommand("info", "kind, size, fill and rate of a set file");
+  parser->add_option("F", flags->set, "the set file")->required();
+  add_key_file_flag(*parser, flags->key_file);
+  add_speech_flags(*parser, flags->speech);
+  return {parser, "info [FLAGS] F", story,
+          [flags](Messages& messages) { return run(*flags, messages); }};
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,29 @@
+// What every command that reads lines and writes lines does before and after.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <bloomery/engines/line_writer.hpp>
+
+#include "flags.hpp"
+
+namespace bloomery::cli {
+
+// Refuses files that can not be read, and a standard input at which somebody would have to type:
+// better a hint than a silent wait. `command` is for the hint.
+void expect_input(const std::vector<std::string>& files, std::string_view command);
+
+struct OutputFlags {
+  Word path;
+  bool force = false;
+};
+void add_output_flags(CLI::App& parser, OutputFlags& flags);
+// The file, or the standard output.
+LineWriter open_output(const OutputFlags& flags);
+
+// A line as it may be shown in a sentence: short, in quotes, unprintable bytes as \xHH.
+std::string quoted(std::string_view line);
+
+}  // namespace bloomery::cli

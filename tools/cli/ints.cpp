@@ -1,0 +1,188 @@
+// bloomery ints: exact work on unsigned integers.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <chrono>
+#include <limits>
+#include <memory>
+
+#include <bloomery/engines/input_file.hpp>
+#include <bloomery/engines/integers.hpp>
+
+#include "command.hpp"
+#include "flags.hpp"
+#include "inputs.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "suggest.hpp"
+#include "units.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct IntsFlags {
+  std::string verb;
+  Word range;
+  Word format;
+  Word memory;
+  bool skip_bad = false;
+  bool stats = false;
+  bool quiet = false;
+  LineFlags lines;
+  OutputFlags output;
+  SpeechFlags speech;
+  std::vector<std::string> files;
+};
+
+constexpr const char* story = R"(Verbs:
+  sort      each integer once, ascending
+  count     how many different integers there are: one number
+  once      those that come exactly once, ascending
+  dups      those that come more than once, ascending
+  missing   those of the range that do not come, ascending
+
+One bit for each integer of the range (two for once and dups), however many
+there are: 512 MiB or 1 GiB for all of 32 bits. Without --range files get a first
+look for the smallest and the largest, and pipes are given 0..4294967295. If the
+map is larger than --memory, files are read several times, a part of the range
+at a time.
+
+A line that is no unsigned integer, or one outside the range, is an error with
+its place; --skip-bad counts them instead and says so at the end. Nothing is
+printed before all input was read without error.
+
+The report (--stats or --json; on standard error, for count on standard output):
+  numbers_in, distinct, once, memory_bytes, seconds, and more; `once` is known to
+  once and dups only
+
+Exit codes: 0 good, 2 error.
+
+Examples:
+  bloomery ints sort phones.txt > sorted.txt
+  bloomery ints count --json ids.txt
+  bloomery ints missing --range 1..1000000 ids.txt
+  bloomery ints once --format u32le -m 256M ids.bin
+)";
+
+void add_flags(CLI::App& parser, IntsFlags& flags) {
+  parser.add_option("VERB", flags.verb, "sort, count, once, dups or missing")->required();
+  add_files(parser, flags.files);
+  parser.add_option("--range", flags.range, "which integers, both ends included")
+      ->type_name("A..B");
+  parser.add_option("--format", flags.format, "text by default; ipv4: one address a line")
+      ->type_name("text|u32le|u64le|ipv4");
+  parser
+      .add_option("-m,--memory", flags.memory, "most memory for the map: 512M, 2G (binary units)")
+      ->type_name("MEM");
+  parser.add_flag("--skip-bad", flags.skip_bad, "count what is no number of the range, and go on");
+  add_line_flags(parser, flags.lines);
+  add_output_flags(parser, flags.output);
+  parser.add_flag("--stats", flags.stats, "the report");
+  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
+  add_speech_flags(parser, flags.speech);
+  add_progress_flag(parser, flags.speech);
+}
+
+IntegerVerb verb_of(const std::string& word) {
+  if (word == "sort") return IntegerVerb::sort;
+  if (word == "count") return IntegerVerb::count;
+  if (word == "once") return IntegerVerb::once;
+  if (word == "dups") return IntegerVerb::dups;
+  if (word == "missing") return IntegerVerb::missing;
+  const std::vector<std::string> verbs = {"sort", "count", "once", "dups", "missing"};
+  refuse(fmt::format("ints has no verb '{}'.{} The verbs are sort, count, once, dups, missing",
+                     word, did_you_mean(word, verbs)));
+}
+
+IntegerFormat format_of(const Word& word) {
+  if (!word || *word == "text") return IntegerFormat::text;
+  if (*word == "u32le") return IntegerFormat::u32le;
+  if (*word == "u64le") return IntegerFormat::u64le;
+  if (*word == "ipv4") return IntegerFormat::ipv4;
+  refuse(fmt::format("--format does not take '{}'; give text, u32le, u64le or ipv4", *word));
+}
+
+IntegerRules rules_of(const IntsFlags& flags) {
+  IntegerRules rules;
+  rules.verb = verb_of(flags.verb);
+  rules.format = format_of(flags.format);
+  if (rules.format == IntegerFormat::ipv4) rules.out_format = IntegerFormat::ipv4;
+  rules.lines = {delimiter_of(flags.lines), true};
+  if (flags.range)
+    rules.range = rules.format == IntegerFormat::ipv4
+                      ? bloomery::parse_range(*flags.range, rules.format).value()
+                      : parse_range("--range", *flags.range).value();
+  rules.skip_bad = flags.skip_bad;
+  if (flags.memory) rules.memory_bytes = parse_memory("--memory", *flags.memory).value();
+  return rules;
+}
+
+Report report_of(const IntegerReport& found, double seconds) {
+  Report report;
+  report.count("numbers_in", found.numbers_in);
+  report.count("distinct", found.distinct);
+  if (found.once)
+    report.count("once", *found.once);
+  else
+    report.real("once", std::numeric_limits<double>::quiet_NaN());
+  report.bytes("memory_bytes", found.memory_bytes);
+  report.seconds("seconds", seconds);
+  report.count("numbers_out", found.numbers_out);
+  report.count("bad_in", found.bad_in);
+  report.bytes("bytes_in", found.bytes_in);
+  report.count("passes", found.passes);
+  if (found.range) report.text("range", fmt::format("{}..{}", found.range->low, found.range->high));
+  return report;
+}
+
+void warn_bad(const IntegerReport& found, Messages& messages) {
+  if (found.bad_in == 0) return;
+  messages.warning(fmt::format("{} {} skipped; the first: {}", print_count(found.bad_in),
+                               found.bad_in == 1 ? "was" : "were", found.first_bad));
+}
+
+// count has its number, or its report in place of it, on standard output; the other verbs have
+// integers there.
+void tell(const IntsFlags& flags, const IntegerReport& found, double seconds, Messages& messages) {
+  const bool counts = flags.verb == "count";
+  const Report report = report_of(found, seconds);
+  const std::string text = flags.speech.json ? report.as_json() : report.as_text();
+  if (counts && flags.speech.json) return print_out(text);
+  if (counts) print_out(fmt::format("{}\n", found.distinct));
+  const bool asked = flags.stats || flags.speech.json;
+  if (asked && !flags.quiet) messages.plain(text);
+}
+
+Exit run(const IntsFlags& flags, Messages& messages) {
+  using Clock = std::chrono::steady_clock;
+  obey(flags.speech, messages);
+  const When when = flags.quiet ? When::never : progress_of(flags.speech);
+  IntegerRules rules = rules_of(flags);
+  if (rules.verb == IntegerVerb::count && flags.output.path)
+    refuse("'ints count' prints one number; --output is for the other verbs");
+  expect_input(flags.files, "ints " + flags.verb);
+  const auto start = Clock::now();
+  LineWriter out = open_output(flags.output);
+  Progress progress(messages, when, total_bytes(flags.files));
+  rules.progress = [&](const IntegerProgress& now) { progress.update(now.bytes_read, 0); };
+  const auto found = run_integers(flags.files, rules, out);
+  progress.finish();
+  if (out.reader_gone()) return Exit::good;
+  const IntegerReport done = found ? *found : throw Failure(found.error());
+  out.close().value();
+  warn_bad(done, messages);
+  tell(flags, done, std::chrono::duration<double>(Clock::now() - start).count(), messages);
+  return Exit::good;
+}
+
+}  // namespace
+
+Command ints_command(CLI::App& program) {
+  auto flags = std::make_shared<IntsFlags>();
+  CLI::App* parser = program.add_subcommand("ints", "exact work on unsigned integers");
+  add_flags(*parser, *flags);
+  return {parser, "ints sort|count|once|dups|missing [FLAGS] [FILE...]", story,
+          [flags](Messages& messages) { return run(*flags, messages); }};
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,205 @@
+// The command `bloomery`: names the commands, reads the command line, turns failures into sentences
+// and exit codes.
+//
+//    0 good    1 nothing found (check)    2 error, also of usage    3 overfull with --strict
+//
+// A reader that goes away (`| head`) ends a command quietly with 0: whoever closed the pipe has
+// what they wanted.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <bloomery/bits/kernels.hpp>
+#include <bloomery/error.hpp>
+
+#include "command.hpp"
+#include "help.hpp"
+#include "messages.hpp"
+#include "suggest.hpp"
+
+namespace bloomery::cli {
+
+void refuse(std::string sentence) { throw Failure(Error{Code::bad_input, std::move(sentence)}); }
+
+namespace {
+
+std::vector<Command> all_commands(CLI::App& program) {
+  std::vector<Command> commands;
+  commands.push_back(dedup_command(program));
+  commands.push_back(build_command(program));
+  commands.push_back(check_command(program));
+  commands.push_back(plan_command(program));
+  commands.push_back(info_command(program));
+  commands.push_back(verify_command(program));
+  commands.push_back(ints_command(program));
+  for (Command& command : commands) {
+    command.parser->set_help_flag("-h", "this text");
+    command.parser->set_help_all_flag("--help", "more: how it works, exit codes, examples");
+  }
+  return commands;
+}
+
+std::vector<std::string> names_of(std::span<const Command> commands) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.parser->get_name());
+  return names;
+}
+
+std::vector<std::string> flags_of(const CLI::App& parser) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : parser.get_options())
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  return flags;
+}
+
+const Command* chosen(std::span<const Command> commands) {
+  for (const Command& command : commands)
+    if (command.parser->parsed()) return &command;
+  return nullptr;
+}
+
+// The sentence for an unknown flag or a word too many, or nothing if CLI11 found something else.
+std::string unknown_word(const Command& command) {
+  const std::string name = command.parser->get_name();
+  for (const std::string& word : command.parser->remaining()) {
+    if (word == "--") continue;
+    if (!word.starts_with('-'))
+      return fmt::format("'{}' is one word too many for '{}'; 'bloomery {} -h' shows the usage",
+                         word, name, name);
+    const std::string flag = word.substr(0, word.find('='));
+    return fmt::format("'{}' has no flag '{}'.{} 'bloomery {} -h' lists them", name, flag,
+                       did_you_mean(flag, flags_of(*command.parser)), name);
+  }
+  return "";
+}
+
+// CLI11's own words are for programmers ("1 required TEXT missing").
+std::string usage_sentence(const CLI::ParseError& error, const Command* command) {
+  if (command == nullptr) return error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    if (std::string sentence = unknown_word(*command); !sentence.empty()) return sentence;
+  }
+  const std::string text = error.what();
+  const std::string name = command->parser->get_name();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    return fmt::format("{} needs a value; 'bloomery {} -h' shows which",
+                       text.substr(0, text.find(':')), name);
+  return fmt::format("{}: {}; 'bloomery {} -h' shows the usage", name, text, name);
+}
+
+Exit answer_program_flags(std::string_view word, std::span<const Command> commands) {
+  if (word == "--version" || word == "-V")
+    print_out(fmt::format("bloomery {}\n", BLOOMERY_VERSION));
+  else
+    print_out(program_help(commands, word == "--help" ? HelpLength::full : HelpLength::brief));
+  return Exit::good;
+}
+
+Exit refuse_first_word(const std::string& word, std::span<const Command> commands,
+                       Messages& messages) {
+  if (word.starts_with('-')) {
+    const std::vector<std::string> flags = {"--help", "--version"};
+    messages.error(
+        fmt::format("a command comes first, not the flag '{}'.{} 'bloomery -h' lists "
+                    "the commands",
+                    word, did_you_mean(word, flags)));
+  } else {
+    messages.error(fmt::format("there is no command '{}'.{} 'bloomery -h' lists them", word,
+                               did_you_mean(word, names_of(commands))));
+  }
+  return Exit::error;
+}
+
+Exit run(std::span<char*> arguments, Messages& messages) {
+  CLI::App program("", "bloomery");
+  program.set_help_flag();
+  // The last of two flags of one name wins, as scripts that append flags expect.
+  program.option_defaults()->take_last();
+  const std::vector<Command> commands = all_commands(program);
+  if (arguments.size() < 2) {
+    messages.plain(program_help(commands, HelpLength::brief));
+    return Exit::error;
+  }
+  const std::string first = arguments[1];
+  if (first == "--version" || first == "-V" || first == "-h" || first == "--help")
+    return answer_program_flags(first, commands);
+  const auto names = names_of(commands);
+  if (std::find(names.begin(), names.end(), first) == names.end())
+    return refuse_first_word(first, commands, messages);
+  try {
+    program.parse(static_cast<int>(arguments.size()), arguments.data());
+  } catch (const CLI::CallForHelp&) {
+    print_out(command_help(*chosen(commands), HelpLength::brief));
+    return Exit::good;
+  } catch (const CLI::CallForAllHelp&) {
+    print_out(command_help(*chosen(commands), HelpLength::full));
+    return Exit::good;
+  } catch (const CLI::ParseError& error) {
+    messages.error(usage_sentence(error, chosen(commands)));
+    return Exit::error;
+  }
+  if (const char* refused = kernels_refused()) refuse(refused);
+  return chosen(commands)->run(messages);
+}
+
+Exit run_and_catch(std::span<char*> arguments, Messages& messages) {
+  try {
+    return run(arguments, messages);
+  } catch (const Failure& failure) {
+    messages.error(failure.what());
+  } catch (const std::bad_alloc&) {
+    messages.error("the system does not give that much memory");
+  } catch (const std::exception& exception) {
+    messages.error(exception.what());
+  }
+  return Exit::error;
+}
+
+// Text that print_out gathered may fail as late as here: a full disk, a reader that has gone.
+Exit close_stdout(Exit so_far, Messages& messages) {
+  errno = 0;
+  const bool failed_before = std::ferror(stdout) != 0;
+  if (std::fclose(stdout) == 0 && !failed_before) return so_far;
+  if (errno == EPIPE) return so_far;
+  messages.error(fmt::format("cannot write to standard output: {}",
+                             errno == 0 ? "the system refused" : std::strerror(errno)));
+  return Exit::error;
+}
+
+// A standard descriptor that is closed would be taken by the first file that is opened, and our
+// output would go into it. One that can not be used makes the first use an error instead.
+void occupy_closed_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) != -1) continue;
+    // The lowest free number is the one that is closed.
+    if (open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+  }
+}
+
+}  // namespace
+}  // namespace bloomery::cli
+
+int main(int count, char** words) {
+  // A write to a pipe without a reader shall be an error that we see, not the end of the program.
+  std::signal(SIGPIPE, SIG_IGN);
+  bloomery::cli::occupy_closed_descriptors();
+  bloomery::cli::Messages messages;
+  const std::span<char*> arguments(words, static_cast<std::size_t>(count));
+  bloomery::cli::Exit exit = bloomery::cli::run_and_catch(arguments, messages);
+  exit = bloomery::cli::close_stdout(exit, messages);
+  return static_cast<int>(exit);
+}

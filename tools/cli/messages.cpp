@@ -1,0 +1,59 @@
+#include "messages.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace bloomery::cli {
+namespace {
+
+bool environment_forbids_colour() {
+  const char* value = std::getenv("NO_COLOR");
+  return value != nullptr && *value != '\0';
+}
+
+void write_stderr(std::string_view text) {
+  // There is nobody to tell when this fails.
+  (void)std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace
+
+Messages::Messages() : on_terminal_(isatty(STDERR_FILENO) == 1) { set_colour(When::automatic); }
+
+void Messages::set_colour(When when) {
+  coloured_ = when == When::always ||
+              (when == When::automatic && on_terminal_ && !environment_forbids_colour());
+}
+
+void Messages::error(std::string_view sentence) { say("error", "\033[1;31m", sentence); }
+
+void Messages::warning(std::string_view sentence) { say("warning", "\033[1;33m", sentence); }
+
+void Messages::plain(std::string_view text) {
+  bar("");
+  write_stderr(text);
+}
+
+void Messages::bar(std::string_view line) {
+  if (line.empty() && !bar_drawn_) return;
+  write_stderr(fmt::format("\r{}\033[K", line));
+  bar_drawn_ = !line.empty();
+  std::fflush(stderr);
+}
+
+void Messages::say(std::string_view word, std::string_view colour, std::string_view sentence) {
+  bar("");
+  // What was printed before the error shall be read before it.
+  std::fflush(stdout);
+  if (coloured_)
+    write_stderr(fmt::format("bloomery: {}{}:\033[0m {}\n", colour, word, sentence));
+  else
+    write_stderr(fmt::format("bloomery: {}: {}\n", word, sentence));
+}
+
+void print_out(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stdout); }
+
+}  // namespace bloomery::cli

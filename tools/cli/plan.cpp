@@ -1,0 +1,199 @@
+// bloomery plan: what every kind would cost, and which one to take.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include <bloomery/sets/any_set.hpp>
+
+#include "command.hpp"
+#include "flags.hpp"
+#include "report.hpp"
+#include "units.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct PlanFlags {
+  SizeFlags size;
+  Word range;
+  SpeechFlags speech;
+};
+
+constexpr const char* story =
+    R"(Any two of --keys, --rate and --memory give the third; with all three, --memory
+is a cap, and kinds that do not fit it are left out. Nothing is made or written.
+--range adds the exact maps of integers.
+
+Which kind to take: `blocked` waits once for memory per key and costs little
+more than the smallest from 10 % down to about 0.1 %; below 0.01 % it uses two
+lines. `classic` is the smallest of the grow-only kinds and waits several times.
+`scalable` needs no number of keys in advance. Exact maps (bitmap, two-bit) are
+right always, and pay for their range, not for their keys.
+
+Exit codes: 0 good, 2 error.
+
+Examples:
+  bloomery plan -n 10M -p 1%          # how much memory
+  bloomery plan -n 1e9 -m 2G          # at what rate
+  bloomery plan -p 0.1% -m 512M       # for how many keys
+  bloomery plan -n 1M -p 1% --range 0..99999999
+)";
+
+void add_flags(CLI::App& parser, PlanFlags& flags) {
+  add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3, 1/1000");
+  parser.add_option("--range", flags.range, "show the exact maps of these integers too")
+      ->type_name("A..B");
+  add_speech_flags(parser, flags.speech);
+}
+
+struct Planned {
+  const KindRow* row;
+  Want want;
+  std::uint64_t bytes;
+};
+
+struct LeftOut {
+  const KindRow* row;
+  std::string why;
+};
+
+struct Table {
+  std::vector<Planned> planned;
+  std::vector<LeftOut> left_out;
+};
+
+Result<Planned> plan_row(const KindRow& row, Want want) {
+  const std::uint64_t cap = want.memory_bytes;
+  if (row.input == InputForm::ordinal) {
+    want.memory_bytes = 0;
+    want.rate = 0;
+  } else {
+    want.range = {};
+    if (row.exact) {
+      // A set of hashes has no rate to trade: memory only says how many keys.
+      if (want.keys == 0) return Error{Code::impossible, "needs --keys"};
+      want.rate = 0;
+      want.memory_bytes = 0;
+    }
+    auto whole = row.complete(want);
+    if (!whole) return whole.error();
+    want = *whole;
+  }
+  const auto bytes = row.planned_bytes(want);
+  if (!bytes) return bytes.error();
+  if (cap > 0 && *bytes > cap)
+    return Error{Code::impossible,
+                 fmt::format("takes {}, more than --memory", print_bytes(*bytes))};
+  return Planned{&row, want, *bytes};
+}
+
+Table table_of(const Want& want) {
+  Table table;
+  for (const KindRow& row : AnySet::register_rows()) {
+    if (row.input == InputForm::ordinal && !want.range.given()) continue;
+    const auto planned = plan_row(row, want);
+    if (planned)
+      table.planned.push_back(*planned);
+    else
+      table.left_out.push_back({&row, planned.error().sentence});
+  }
+  return table;
+}
+
+const Planned* find(const Table& table, std::string_view kind) {
+  for (const Planned& planned : table.planned)
+    if (planned.row->id.name == kind) return &planned;
+  return nullptr;
+}
+
+struct Choice {
+  const Planned* planned;
+  std::string why;
+};
+
+// docs/kinds.md: one memory wait per key is worth a few bits; smallest only when that is all that
+// fits.
+Choice choose(const Table& table) {
+  const Planned* blocked = find(table, "blocked");
+  const Planned* bitmap = find(table, "bitmap");
+  if (bitmap != nullptr && (blocked == nullptr || bitmap->bytes <= blocked->bytes))
+    return {bitmap, "exact, and no larger than a set that errs"};
+  if (blocked != nullptr) {
+    if (blocked->want.rate >= 1e-4)
+      return {blocked, "one memory wait per key, for little more than the fewest bits"};
+    return {blocked, "two memory waits per key, where the smallest kind has a dozen or more"};
+  }
+  const Planned* smallest = nullptr;
+  for (const Planned& planned : table.planned)
+    if (smallest == nullptr || planned.bytes < smallest->bytes) smallest = &planned;
+  return {smallest, "the smallest that fits"};
+}
+
+Report row_report(const Planned& planned, bool keys_vary) {
+  Report row;
+  row.text("kind", std::string(planned.row->id.name));
+  row.bytes("bytes", planned.bytes);
+  const auto keys = static_cast<double>(planned.want.keys);
+  row.real("bits_per_key", keys > 0 ? static_cast<double>(planned.bytes) * 8 / keys
+                                    : std::numeric_limits<double>::quiet_NaN());
+  row.rate("rate", planned.row->exact ? 0 : planned.want.rate);
+  if (keys_vary) row.count("keys", planned.want.keys);
+  return row;
+}
+
+Report report_of(const Table& table, const Choice& choice, const Want& asked) {
+  Report report;
+  const Want& want = choice.planned->want;
+  report.count("keys", want.keys);
+  report.rate("rate", asked.rate > 0 ? asked.rate : want.rate);
+  if (asked.memory_bytes > 0) report.bytes("memory", asked.memory_bytes);
+  std::vector<Report> rows;
+  for (const Planned& planned : table.planned) rows.push_back(row_report(planned, asked.keys == 0));
+  report.rows("kinds", std::move(rows));
+  report.text("chosen", std::string(choice.planned->row->id.name));
+  report.text("why", choice.why);
+  if (table.left_out.empty()) return report;
+  std::vector<Report> left_out;
+  for (const LeftOut& out : table.left_out) {
+    Report& row = left_out.emplace_back();
+    row.text("left_out", std::string(out.row->id.name));
+    row.text("why", out.why);
+  }
+  report.rows("left_out", std::move(left_out));
+  return report;
+}
+
+Exit run(const PlanFlags& flags, Messages& messages) {
+  obey(flags.speech, messages);
+  Want want = want_of(flags.size);
+  const int given = (want.keys > 0) + (want.rate > 0) + (want.memory_bytes > 0);
+  if (flags.range) want.range = parse_range("--range", *flags.range).value();
+  if (given < 2)
+    refuse("plan needs two of --keys, --rate and --memory, as in 'bloomery plan -n 10M -p 1%'");
+  // Else every kind would be left out for the same reason, but for those without a rate.
+  if (want.rate > 0)
+    check_keys_and_rate({.keys = std::max<std::uint64_t>(want.keys, 1), .rate = want.rate}).value();
+  const Table table = table_of(want);
+  if (table.planned.empty())
+    refuse(table.left_out.empty() ? "no kind can do this" : table.left_out.front().why);
+  const Report report = report_of(table, choose(table), want);
+  print_out(flags.speech.json ? report.as_json() : report.as_text());
+  return Exit::good;
+}
+
+}  // namespace
+
+Command plan_command(CLI::App& program) {
+  auto flags = std::make_shared<PlanFlags>();
+  CLI::App* parser =
+      program.add_subcommand("plan", "how large, how exact, which kind: before anything is made");
+  add_flags(*parser, *flags);
+  return {parser, "plan -n N -p RATE [-m MEM]   (any two)", story,
+          [flags](Messages& messages) { return run(*flags, messages); }};
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,30 @@
+// A set file as the commands see it: opened, described.
+#pragma once
+
+#include <string>
+
+#include <bloomery/sets/any_set.hpp>
+#include <bloomery/storage/image.hpp>
+
+#include "flags.hpp"
+#include "report.hpp"
+
+namespace bloomery::cli {
+
+struct SetFile {
+  AnySet set;
+  Uuid uuid{};
+  bool key_is_elsewhere = false;
+};
+
+// Every refusal names the file.
+SetFile open_set(const std::string& path, const Word& key_file, Verify verify);
+
+// "xxh3-64", "siphash-1-3", or "none" for exact maps.
+std::string hash_name(const AnySet& set);
+
+// What build and info both tell: kind, keys, keys_estimated, capacity, bytes, bits_per_key, fill,
+// rate_asked, rate_now, hash, hardened. bits_per_key counts the keys that are in the set.
+void describe(Report& report, const AnySet& set);
+
+}  // namespace bloomery::cli

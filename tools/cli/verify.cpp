@@ -1,0 +1,87 @@
+// bloomery verify: is every byte of these set files what was written?
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <filesystem>
+#include <memory>
+
+#include <bloomery/error.hpp>
+
+#include "command.hpp"
+#include "flags.hpp"
+#include "report.hpp"
+#include "set_file.hpp"
+#include "units.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct VerifyFlags {
+  std::vector<std::string> sets;
+  Word key_file;
+  SpeechFlags speech;
+};
+
+constexpr const char* story =
+    R"(Checks the header, the directory, every checksum, and that the parts fit each
+other. Checksums show damage, not malice: whoever can write the file can write
+the sums too. All files are looked at, also after a bad one.
+
+Exit codes: 0 all are good, 2 one is not.
+
+Examples:
+  bloomery verify seen.bloom
+  bloomery verify --json *.bloom
+)";
+
+// The report of one file; good or not, it is looked at to the end.
+bool verify_one(const std::string& path, const VerifyFlags& flags, Messages& messages,
+                Report& report) {
+  report.text("file", path);
+  try {
+    const SetFile file = open_set(path, flags.key_file, Verify::checksums);
+    const std::uint64_t bytes = std::filesystem::file_size(path);
+    report.flag("ok", true);
+    report.text("kind", std::string(file.set.kind().name));
+    report.count("file_bytes", bytes);
+    if (!flags.speech.json)
+      print_out(fmt::format("{}: ok ({} bytes, {})\n", path, bytes, file.set.kind().name));
+    return true;
+  } catch (const std::exception& failure) {
+    report.flag("ok", false);
+    report.text("error", failure.what());
+    messages.error(failure.what());
+    return false;
+  }
+}
+
+Exit run(const VerifyFlags& flags, Messages& messages) {
+  obey(flags.speech, messages);
+  std::vector<Report> files;
+  bool all_good = true;
+  for (const std::string& path : flags.sets)
+    all_good &= verify_one(path, flags, messages, files.emplace_back());
+  if (flags.speech.json) {
+    Report report;
+    report.flag("ok", all_good);
+    report.rows("files", std::move(files));
+    print_out(report.as_json());
+  }
+  return all_good ? Exit::good : Exit::error;
+}
+
+}  // namespace
+
+Command verify_command(CLI::App& program) {
+  auto flags = std::make_shared<VerifyFlags>();
+  CLI::App* parser = program.add_subcommand("verify", "check every byte of set files");
+  parser->add_option("F", flags->sets, "set files")
+      ->required()
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_key_file_flag(*parser, flags->key_file);
+  add_speech_flags(*parser, flags->speech);
+  return {parser, "verify [FLAGS] F...", story,
+          [flags](Messages& messages) { return run(*flags, messages); }};
+}
+
+}  // namespace bloomery::cli
