@@ -86,14 +86,17 @@ class Result<void> {
  public:
   Result() = default;
   Result(Error error) : error_(std::move(error)), failed_(true), unread_(true) {}
+  // Handing an Error on counts as not having looked: whoever gets it must.
   Result(Result&& other) noexcept
-      : error_(std::move(other.error_)),
-        failed_(other.failed_),
-        unread_(std::exchange(other.unread_, false)) {}
-  Result& operator=(Result&& other) noexcept {
+      : error_(std::move(other.error_)), failed_(other.failed_), unread_(other.failed_) {
+    other.unread_ = false;
+  }
+  Result& operator=(Result&& other) {
+    if (std::exchange(unread_, false)) throw Failure(error_);
     error_ = std::move(other.error_);
     failed_ = other.failed_;
-    unread_ = std::exchange(other.unread_, false);
+    unread_ = other.failed_;
+    other.unread_ = false;
     return *this;
   }
 

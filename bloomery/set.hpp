@@ -160,8 +160,9 @@ class Set {
   // Equal shape and hash, or an Error that names what differs.
   Result<void> unite(const Set& other) {
     if (auto fitting = fits(other); !fitting) return fitting;
+    if (auto united = body_.unite(other.body_); !united) return united;
     rules_.form = joined(rules_.form, other.rules_.form);
-    return body_.unite(other.body_);
+    return {};
   }
   // On Bloom filters: holds every common key, at a worse rate than a filter of those keys.
   Result<void> intersect(const Set& other) {

@@ -12,6 +12,17 @@ namespace {
 
 Error full() { return {Code::full, "the set is full"}; }
 
+// Not inlined: GCC 12 warns of the Error that a Result known to hold a value might destroy.
+[[gnu::noinline]] Result<int> seven_if(bool good) {
+  if (good) return 7;
+  return full();
+}
+
+[[gnu::noinline]] Result<std::unique_ptr<int>> owned_seven_if(bool good) {
+  if (good) return std::make_unique<int>(7);
+  return full();
+}
+
 // What a dropped Result throws, if it throws at all.
 template <class Drop>
 std::string thrown_by(Drop&& drop) {
@@ -43,7 +54,7 @@ TEST(Result, HoldsAValue) {
 }
 
 TEST(Result, HoldsAnError) {
-  const Result<int> result(full());
+  const Result<int> result = seven_if(false);
   EXPECT_FALSE(result);
   EXPECT_FALSE(result.has_value());
   EXPECT_EQ(result.error().code, Code::full);
@@ -51,22 +62,23 @@ TEST(Result, HoldsAnError) {
 }
 
 TEST(Result, ValueOfAnErrorThrowsIt) {
-  Result<int> result(full());
+  Result<int> result = seven_if(false);
   EXPECT_EQ(thrown_by([&] { result.value(); }), "the set is full");
-  EXPECT_EQ(thrown_by([] { Result<int>(full()).value(); }), "the set is full");
-  EXPECT_EQ(thrown_by([] { Result<int>(7).value(); }), "nothing");
+  EXPECT_EQ(thrown_by([] { seven_if(false).value(); }), "the set is full");
+  EXPECT_EQ(thrown_by([] { EXPECT_EQ(seven_if(true).value(), 7); }), "nothing");
 }
 
 TEST(Result, GivesAwayValuesThatOnlyMove) {
-  Result<std::unique_ptr<int>> result(std::make_unique<int>(7));
+  auto result = owned_seven_if(true);
   const std::unique_ptr<int> starred = *std::move(result);
   EXPECT_EQ(*starred, 7);
-  const auto valued = Result<std::unique_ptr<int>>(std::make_unique<int>(8)).value();
-  EXPECT_EQ(*valued, 8);
+  const std::unique_ptr<int> valued = owned_seven_if(true).value();
+  EXPECT_EQ(*valued, 7);
+  EXPECT_EQ(thrown_by([] { owned_seven_if(false).value(); }), "the set is full");
 }
 
 TEST(Result, DroppedWithAnErrorIsSilent) {
-  EXPECT_EQ(thrown_by([] { const Result<int> dropped(full()); }), "nothing");
+  EXPECT_EQ(thrown_by([] { const auto dropped = seven_if(false); }), "nothing");
 }
 
 TEST(ResultOfNothing, IsGoodByDefault) {
@@ -128,6 +140,25 @@ TEST(ResultOfNothing, AssignedToTakesTheErrorOver) {
               EXPECT_TRUE(first);
             }),
             "nothing");
+}
+
+TEST(ResultOfNothing, OverwrittenBeforeAnyoneLookedThrowsTheErrorThatWouldVanish) {
+  EXPECT_EQ(thrown_by([] {
+              Result<void> first(full());
+              first = Result<void>();
+            }),
+            "the set is full");
+}
+
+TEST(ResultOfNothing, HandedOnMustBeLookedAtAgain) {
+  const auto looks_and_hands_on = [] {
+    Result<void> result(full());
+    EXPECT_FALSE(result);
+    Result<void> handed_on(std::move(result));
+    return handed_on;
+  };
+  EXPECT_EQ(thrown_by([&] { looks_and_hands_on(); }), "the set is full");
+  EXPECT_EQ(thrown_by([&] { EXPECT_FALSE(looks_and_hands_on()); }), "nothing");
 }
 
 TEST(ResultOfNothing, ReturnedThroughFunctionsStaysUnread) {

@@ -1,7 +1,7 @@
 // Bytes with an owner: a kind is lent a span of them and never knows who owns it.
 //
 //    Memory::make(n)        zeroed, from the heap; from 4 MiB on mapped on a 2 MiB boundary and
-//                           advised to use huge pages (1.6 times faster at 1 GB and more)
+//                           advised to use huge pages
 //    Memory::adopt(...)     someone else's bytes (a mapped file) and how to let go of them
 //    memory.part(...)       a piece that keeps the whole alive
 //
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include <bloomery/error.hpp>
 
@@ -25,8 +26,14 @@ inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 class Memory {
  public:
   Memory() = default;
-  Memory(Memory&&) noexcept = default;
-  Memory& operator=(Memory&&) noexcept = default;
+  // What was moved from holds nothing.
+  Memory(Memory&& other) noexcept
+      : owner_(std::move(other.owner_)), bytes_(std::exchange(other.bytes_, {})) {}
+  Memory& operator=(Memory&& other) noexcept {
+    owner_ = std::move(other.owner_);
+    bytes_ = std::exchange(other.bytes_, {});
+    return *this;
+  }
 
   // Zeroed bytes, or an Error that names the size.
   static Result<Memory> make(std::uint64_t bytes);

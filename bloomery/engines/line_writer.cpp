@@ -70,7 +70,7 @@ Result<LineWriter> LineWriter::create(const std::string& path, Existing existing
   const std::string target = there ? behind_links(path) : path;
   const std::string temporary = beside(target);
   const int fd = open_again(temporary, O_WRONLY | O_CREAT | O_EXCL);
-  if (fd < 0) return cannot("create", temporary, errno);
+  if (fd < 0) return cannot("create", path, errno);
   // The replaced file keeps its mode; where that is refused the usual one has to do.
   if (there && ::fchmod(fd, facts.st_mode & 07777) != 0) errno = 0;
   LineWriter out(fd, path);

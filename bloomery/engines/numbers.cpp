@@ -230,7 +230,7 @@ Error NumberReader::outside(const std::string& where, std::uint64_t value) const
   return {Code::out_of_range, where + ": " + format_integer(value, rules_.format) +
                                   " is outside the range " + format_integer(low_, rules_.format) +
                                   ".." + format_integer(high_, rules_.format) +
-                                  "; give a wider --range, or --skip-bad to pass over it"};
+                                  "; give a wider range"};
 }
 
 Error NumberReader::bad_line(std::size_t line_in_batch, std::string_view line) const {

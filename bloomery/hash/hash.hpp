@@ -66,7 +66,8 @@ concept IntegerKey =
     !std::same_as<std::remove_cv_t<T>, char32_t> && sizeof(T) <= 8;
 
 template <class T>
-concept TextKey = std::convertible_to<const T&, std::string_view>;
+concept TextKey =
+    std::convertible_to<const T&, std::string_view> && !std::same_as<T, std::nullptr_t>;
 
 template <class T>
 concept BytesKey = !TextKey<T> && std::convertible_to<const T&, std::span<const std::byte>>;

@@ -3,10 +3,10 @@
 //    probe i of a hash:   g = hash * odd^(i+1)    position = high word of g * m
 //
 // m = -n ln p / ln^2 2, rounded up to a cache line; k = m/n ln 2. One multiply per probe steps to
-// the next position. The textbook step h1 + i * h2 (Kirsch and Mitzenmacher) gives 4.9e-5 where
-// 1e-6 was asked at n = 100: under multiply-high its small increments vanish. Limits:  k memory
-// waits a key; blocked is many times faster above the cache and 4 % larger at 1 %. Threads:
-// add_shared and may_contain_shared by any number at once; the rest by one. Two threads
+// the next position. The textbook step h1 + i * h2 (Kirsch and Mitzenmacher) gives 4e-5 where 1e-6
+// was asked at n = 100 (docs/dead_ends.md).
+// Limits:  k memory waits a key, where blocked has one and is 4 % larger at 1 %.
+// Threads: add_shared and may_contain_shared by any number at once; the rest by one. Two threads
 //          that add the same key at once may both hear fresh.
 // See:     docs/kinds.md "classic"; classic_bloom_test.
 #pragma once
@@ -47,6 +47,9 @@ class ClassicBloom {
   static Result<Shape> plan(const Want& want) {
     if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
     const auto keys = static_cast<double>(want.keys);
+    if (!enough_bits(1, keys, want.rate))
+      return Error{Code::impossible,
+                   "64-bit hashes can not hold that rate for so many keys; ask for a higher rate"};
     const double exact_bits = plan::classic_bits(keys, want.rate);
     const double probes = std::max(1.0, std::round(exact_bits / keys * plan::ln2));
     const auto lines = static_cast<std::uint64_t>(std::ceil(exact_bits / granule_bits));

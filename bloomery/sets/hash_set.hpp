@@ -3,10 +3,9 @@
 //    hash  127 122 121 ................................. 0
 //          shard   mulhi(rest, slots) = home slot; entries stand in rising order from there
 //
-//    table | . h3 h7 h8 . . h9 | h12 .      linear probing that keeps the order: an ask stops at
-//    the
-//            ^home of h7, h8                first larger entry, growing is one pass, and the bytes
-//                                           do not depend on the order of adding
+//    table | . h3 h7 h8 . . h9 | h12 .     linear probing that keeps the order: an ask stops at the
+//            ^home of h7, h8               first larger entry, growing is one pass, and what is
+//                                          saved does not depend on the order of adding
 //
 // 64 shards that grow by a quarter when 7/8 full, one at a time: 18 to 23 bytes a key at any size,
 // and never two copies of the whole.

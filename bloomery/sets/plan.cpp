@@ -1,8 +1,19 @@
 #include <bloomery/sets/plan.hpp>
 
+#include <charconv>
 #include <string>
+#include <system_error>
 
 namespace bloomery {
+namespace {
+
+std::string text_of(double rate) {
+  char text[32];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, rate);
+  return error == std::errc{} ? std::string(text, end) : "?";
+}
+
+}  // namespace
 
 Result<void> check_keys_and_rate(const Want& want) {
   if (want.keys == 0)
@@ -13,7 +24,7 @@ Result<void> check_keys_and_rate(const Want& want) {
                                        "useful rate; the limit is 2^50"};
   // Written so that NaN fails too.
   if (!(want.rate >= plan::lowest_rate && want.rate <= plan::highest_rate))
-    return Error{Code::impossible, "a rate of " + std::to_string(want.rate) +
+    return Error{Code::impossible, "a rate of " + text_of(want.rate) +
                                        " is not between 1e-12 and 0.5; 0.01 means that one "
                                        "stranger in a hundred passes"};
   return {};

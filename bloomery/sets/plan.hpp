@@ -11,6 +11,7 @@
 //         is worth its bytes.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
@@ -110,9 +111,9 @@ Result<Want> complete(Want want) {
   if (want.keys == 0 && want.rate == 0)
     return Error{Code::impossible, "memory alone fixes no set; give keys or a rate with it"};
   if (want.keys == 0) {
-    // The most keys that fit: bisect between 1 and one per bit.
+    // The most keys that fit: bisect between 1 and one per bit, or 2^50, which is the limit anyway.
     std::uint64_t low = 0;
-    std::uint64_t high = want.memory_bytes * 8;
+    std::uint64_t high = std::min(want.memory_bytes, std::uint64_t{1} << 47) * 8;
     while (low < high) {
       Want tried = want;
       tried.keys = high - (high - low) / 2;

@@ -13,9 +13,9 @@ namespace {
 // Where a chain begins when nobody guesses: 80 KB at 1 %.
 constexpr std::uint64_t default_first_keys = 65'536;
 
-// The share of the rate that link i may use. Sums to 1 over all i.
+// The share of the rate that link i may use. Sums to 0.95 over all i.
 double share(std::size_t link) {
-  if (link == 0) return 0.75;
+  if (link == 0) return 0.7;
   const double i = static_cast<double>(link);
   return 0.25 * 6 / (std::numbers::pi * std::numbers::pi * i * i);
 }
@@ -262,6 +262,15 @@ double Scalable::fill_ratio() const {
   for (std::size_t i = 0; i < links(); ++i)
     ones += link(i).fill_ratio() * static_cast<double>(link(i).bytes());
   return ones / static_cast<double>(bytes());
+}
+
+// An older link has more than its share after a union, or by a few keys when threads met at its end;
+// the latter the rate can bear.
+bool Scalable::overfull() const {
+  if (newest().overfull()) return true;
+  for (std::size_t i = 0; i + 1 < links(); ++i)
+    if (link(i).overfull()) return expected_rate_now() > rate_asked();
+  return false;
 }
 
 Error Scalable::full_error() const {

@@ -1,13 +1,14 @@
 // A chain of blocked filters that grows: for keys of which nobody knows how many will come.
 //
-//    link 0  | capacity c   | rate 3/4 p            |
+//    link 0  | capacity c   | rate 0.7 p            |
 //    link 1  | capacity 2c  | rate 1/4 p 6/(pi 1)^2 |   adds go to the newest link
 //    link 2  | capacity 4c  | rate 1/4 p 6/(pi 2)^2 |   asks go to all, newest first
 //    ...
 //
-// The rates of all links, however many, sum to no more than p. The first link has most of it, since
-// a good guess of the number of keys makes it the only one; then the chain costs half a bit a key
-// more than a plain blocked filter.
+// The rates of all links, however many, sum to 0.95 p; the rest is for chance, which makes a small
+// link a little better or worse than its plan. The first link has most of it, since a good guess
+// of the number of keys makes it the only one; then the chain costs less than a bit a key more than
+// a plain blocked filter.
 // Limits:  a chain that has grown costs more: see docs/kinds.md "scalable". Under a memory cap the
 //          last link is overfilled rather than a key lost, and overfull() says so.
 // Threads: add_shared and may_contain_shared by any number at once, also while it grows; the rest
@@ -75,7 +76,7 @@ class Scalable {
   double rate_now() const;
   double expected_rate_now() const;
   double fill_ratio() const;
-  bool overfull() const { return newest().overfull(); }
+  bool overfull() const;
 
  private:
   // Doubling from a single key, forty links are more keys than any hash can tell apart.

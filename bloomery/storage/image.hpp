@@ -7,7 +7,7 @@
 // file or the new one, never half of it. Opened as a private mapping: changes stay in memory until
 // they are saved.
 // Every length and offset is checked before anything beyond the first 8 KiB is mapped or allocated,
-// and every byte is covered by a checksum.
+// and every byte is covered by a checksum or must be zero.
 // Limits:  checksums show damage, not malice: whoever can write the file can write the sums.
 // See:     docs/format.md, byte by byte; image_damage_test flips every byte and tries every length.
 #pragma once

@@ -51,7 +51,7 @@ def read_steps(path):
         elif not steps or steps[-1].exit is not None:
             if text and not text.startswith("#"):
                 raise SystemExit(f"{path.name}:{number}: text that belongs to no command")
-        elif text.startswith("2> "):
+        elif text == "2>" or text.startswith("2> "):
             steps[-1].err.append(text[3:])
         else:
             steps[-1].out.append(text)

@@ -276,12 +276,6 @@ Built build_text(Feed& feed) {
   return stream_text(feed, want);
 }
 
-// The reader's advice names --skip-bad, which only `ints` has.
-[[noreturn]] void refuse_number(const Error& error) {
-  if (error.code != Code::out_of_range) throw Failure(error);
-  refuse(error.sentence.substr(0, error.sentence.find("; give")) + "; give a wider --range");
-}
-
 // Calls `take(numbers)` for every batch of one pass; a line that is no number of the range is an
 // error with its place.
 template <class Take>
@@ -292,7 +286,7 @@ std::uint64_t pass_numbers(Feed& feed, const std::optional<Range>& range, Take&&
   std::uint64_t numbers = 0;
   for (;;) {
     const auto batch = reader.next();
-    if (!batch) refuse_number(batch.error());
+    if (!batch) throw Failure(batch.error());
     if (batch->empty()) return numbers;
     take(*batch);
     numbers += batch->size();

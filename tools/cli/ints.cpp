@@ -168,6 +168,8 @@ Exit run(const IntsFlags& flags, Messages& messages) {
   const auto found = run_integers(flags.files, rules, out);
   progress.finish();
   if (out.reader_gone()) return Exit::good;
+  if (!found && found.error().code == Code::out_of_range)
+    refuse(found.error().sentence + ", or --skip-bad to pass over it");
   const IntegerReport done = found ? *found : throw Failure(found.error());
   out.close().value();
   warn_bad(done, messages);

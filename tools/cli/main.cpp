@@ -196,6 +196,8 @@ void occupy_closed_descriptors() {
 int main(int count, char** words) {
   // A write to a pipe without a reader shall be an error that we see, not the end of the program.
   std::signal(SIGPIPE, SIG_IGN);
+  // Likewise a file that may not grow beyond `ulimit -f`.
+  std::signal(SIGXFSZ, SIG_IGN);
   bloomery::cli::occupy_closed_descriptors();
   bloomery::cli::Messages messages;
   const std::span<char*> arguments(words, static_cast<std::size_t>(count));

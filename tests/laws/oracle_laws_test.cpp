@@ -1,0 +1,23 @@
+// Every kind beside a std::unordered_set, through random operations.
+#include <gtest/gtest.h>
+
+#include <bloomery/bloomery.hpp>
+#include <tests/laws/law_keys.hpp>
+#include <tests/oracle.hpp>
+
+namespace bloomery {
+namespace {
+
+TEST(OracleLaws, EveryKindAgreesWithAnUnorderedSetThroughRandomOperations) {
+  for_all_kinds([]<class K>() {
+    constexpr std::uint64_t distinct = 600;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+      Want want{.keys = 50 * seed, .rate = 0.01};
+      if constexpr (is_ranged<K>) want = {.range = {77, 77 + distinct - 1}};
+      Oracle<K>(want, distinct, seed).expect_agreement(400);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace bloomery
