@@ -1,7 +1,8 @@
 // How the library says no: an Error is a code for programs and a sentence for people.
 //
 //    Result<T>     a value or an Error
-//    Result<void>  done or an Error; an Error that nobody looks at is thrown when it is dropped
+//    Result<void>  done or an Error; an Error that nobody looks at is thrown when it is dropped.
+//                  One that was tested is handed on as `return result.error();`
 //
 // The throw is the price of `set.unite(other);` on a line of its own: a failure can be tested
 // for, or it surfaces as an exception, but it can not vanish.

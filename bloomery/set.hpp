@@ -159,27 +159,27 @@ class Set {
 
   // Equal shape and hash, or an Error that names what differs.
   Result<void> unite(const Set& other) {
-    if (auto fitting = fits(other); !fitting) return fitting;
-    if (auto united = body_.unite(other.body_); !united) return united;
+    if (auto fitting = fits(other); !fitting) return fitting.error();
+    if (auto united = body_.unite(other.body_); !united) return united.error();
     rules_.form = joined(rules_.form, other.rules_.form);
     return {};
   }
   // On Bloom filters: holds every common key, at a worse rate than a filter of those keys.
   Result<void> intersect(const Set& other) {
-    if (auto fitting = fits(other); !fitting) return fitting;
+    if (auto fitting = fits(other); !fitting) return fitting.error();
     return body_.intersect(other.body_);
   }
   // Difference and exclusive or: exact kinds only. On a Bloom filter they would clear bits that
   // other keys need, so there they are refused.
   Result<void> subtract(const Set& other) requires Exact<K> {
-    if (auto fitting = fits(other); !fitting) return fitting;
+    if (auto fitting = fits(other); !fitting) return fitting.error();
     return body_.subtract(other.body_);
   }
   Result<void> exclusive(const Set& other) requires requires(K kind, const K same) {
     kind.exclusive(same);
   }
   {
-    if (auto fitting = fits(other); !fitting) return fitting;
+    if (auto fitting = fits(other); !fitting) return fitting.error();
     return body_.exclusive(other.body_);
   }
 
@@ -211,8 +211,8 @@ class Set {
   const K& kind() const requires Kind<K> { return body_.kind(); }
 
   // Seen::never, once or many.
-  template <class T>
-  requires(takes<T>&& requires(const K kind, typename K::Slot slot) {
+  template <class T, class S = K>
+  requires(takes<T>&& requires(const S kind, typename S::Slot slot) {
     kind.state(slot);
   }) auto state(const T& key) const {
     using State = decltype(body_.kind().state({}));
@@ -262,9 +262,10 @@ class Set {
                                                     : KeyForm::text;
     // Atomic for add_shared; written only when it changes, so that it costs a compare.
     std::atomic_ref noted(rules_.form);
-    const KeyForm before = noted.load(std::memory_order_relaxed);
-    if (before != form && before != KeyForm::mixed)
-      noted.store(joined(before, form), std::memory_order_relaxed);
+    KeyForm before = noted.load(std::memory_order_relaxed);
+    while (joined(before, form) != before &&
+           !noted.compare_exchange_weak(before, joined(before, form), std::memory_order_relaxed)) {
+    }
   }
 
   // Every hash has a place; an integer only inside the range.

@@ -168,7 +168,7 @@ class Run {
   }
 
   Result<void> flush_outputs() {
-    if (auto flushed = out_.flush(); !flushed) return flushed;
+    if (auto flushed = out_.flush(); !flushed) return flushed.error();
     if (rules_.repeats_out != nullptr) return rules_.repeats_out->flush();
     return {};
   }

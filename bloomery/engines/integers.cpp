@@ -147,7 +147,7 @@ class Work {
     if (!memory) return memory.error();
     report_.memory_bytes = std::max<std::uint64_t>(report_.memory_bytes, memory->size());
     Map map(*shape, memory->bytes());
-    if (auto read = fill(map, pass); !read) return read;
+    if (auto read = fill(map, pass); !read) return read.error();
     if constexpr (std::is_same_v<Map, TwoBitMap>) *report_.once += map.count_once();
     if (rules_.verb == IntegerVerb::count) return {};
     return print(part, memory->bytes());

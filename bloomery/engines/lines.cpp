@@ -98,7 +98,7 @@ Result<void> LineReader::refill() {
   if (kept >= capacity_ - kept) {
     const std::size_t most = std::numeric_limits<std::size_t>::max() / 2;
     const std::size_t wanted = std::max(block_bytes_, std::min(capacity_, most) * 2);
-    if (auto grown = grow(wanted); !grown) return grown;
+    if (auto grown = grow(wanted); !grown) return grown.error();
   }
   // Also after a long line has made the buffer large, a block is what fits the cache.
   const auto got = file_.read({buffer_.get() + end_, std::min(block_bytes_, capacity_ - end_)});

@@ -157,29 +157,35 @@ Added HashSet::insert(Shard& shard, WideHash hash) {
   }
 }
 
+// Lays the entries of one table out in a larger one; false if its tail is too short for them.
+bool HashSet::lay_out(const Shard& from, Shard& to) {
+  const std::span<WideHash> places = to.entries();
+  std::uint64_t next = 0;
+  for (const WideHash& entry : from.entries()) {
+    if (entry == WideHash{}) continue;
+    const std::uint64_t at = std::max(next, to.home(entry));
+    if (at >= places.size()) return false;
+    places[at] = entry;
+    next = at + 1;
+  }
+  to.used = from.used;
+  return true;
+}
+
 bool HashSet::grow(Shard& shard, std::uint64_t slots) {
+  const std::atomic_ref total(*table_bytes_);
   for (;; slots += slots / 4 + 1) {
+    // Booked before it is taken, so that shards that grow at once stay under the cap together.
     const std::uint64_t wanted = (slots + tail_slots(slots)) * sizeof(WideHash);
-    const std::atomic_ref total(*table_bytes_);
-    if (memory_cap_ != 0 && total.load(std::memory_order_relaxed) + wanted > memory_cap_)
-      return false;
-    auto memory = Memory::make(wanted);
-    if (!memory) return false;
-    Shard larger{std::move(*memory), slots, shard.used};
-    const std::span<WideHash> to = larger.entries();
-    std::uint64_t next = 0;
-    bool fits = true;
-    for (const WideHash& entry : std::as_const(shard).entries()) {
-      if (entry == WideHash{}) continue;
-      const std::uint64_t at = std::max(next, larger.home(entry));
-      if (!(fits = at < to.size())) break;
-      to[at] = entry;
-      next = at + 1;
-    }
-    if (!fits) continue;
-    total.fetch_add(wanted - shard.table.size(), std::memory_order_relaxed);
-    shard = std::move(larger);
-    return true;
+    const std::uint64_t booked = total.fetch_add(wanted, std::memory_order_relaxed) + wanted;
+    auto memory = memory_cap_ != 0 && booked > memory_cap_ ? Result<Memory>(full_error())
+                                                           : Memory::make(wanted);
+    Shard larger;
+    if (memory) larger = {std::move(*memory), slots, 0};
+    const bool done = memory && lay_out(shard, larger);
+    total.fetch_sub(done ? shard.table.size() : wanted, std::memory_order_relaxed);
+    if (done) shard = std::move(larger);
+    if (done || !memory) return done;
   }
 }
 

@@ -119,6 +119,7 @@ class HashSet {
 
   Added insert(Shard& shard, WideHash hash);
   static bool find(const Shard& shard, WideHash hash);
+  static bool lay_out(const Shard& from, Shard& to);
   // False when memory or the cap refuses.
   bool grow(Shard& shard, std::uint64_t slots);
   Error full_error() const;

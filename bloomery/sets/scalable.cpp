@@ -264,8 +264,8 @@ double Scalable::fill_ratio() const {
   return ones / static_cast<double>(bytes());
 }
 
-// An older link has more than its share after a union, or by a few keys when threads met at its end;
-// the latter the rate can bear.
+// An older link has more than its share after a union, or by a few keys when threads met at its
+// end; the latter the rate can bear.
 bool Scalable::overfull() const {
   if (newest().overfull()) return true;
   for (std::size_t i = 0; i + 1 < links(); ++i)

@@ -259,7 +259,7 @@ Result<void> check_chunks(const About& about, const StoredFile& file, const Head
     for (std::size_t at = 0; at < bytes.size(); at += detail::chunk_bytes, ++chunk, next_sum += 8) {
       if (at % piece_bytes == 0) {
         const auto piece = bytes.subspan(at, std::min(piece_bytes, bytes.size() - at));
-        if (auto done = file.load(piece); !done) return done;
+        if (auto done = file.load(piece); !done) return done.error();
       }
       const auto length = std::min<std::size_t>(detail::chunk_bytes, bytes.size() - at);
       std::uint64_t sum = 0;

@@ -119,7 +119,7 @@ Result<void> write_payload(DurableFile& file, std::uint64_t offset,
   while (!payload.empty()) {
     const auto piece = payload.first(std::min(payload.size(), piece_bytes));
     sums.append_all(piece);
-    if (auto done = file.write(offset, piece); !done) return done;
+    if (auto done = file.write(offset, piece); !done) return done.error();
     payload = payload.subspan(piece.size());
     offset += piece.size();
   }
@@ -130,22 +130,24 @@ Result<void> write_payload(DurableFile& file, std::uint64_t offset,
 Result<void> write_superblocks(DurableFile& file, const Superblock& block) {
   for (std::uint64_t slot = 0; slot < 2; ++slot) {
     const auto bytes = detail::encode_slot(block, slot);
-    if (auto done = file.write(slot * detail::slot_bytes, bytes); !done) return done;
+    if (auto done = file.write(slot * detail::slot_bytes, bytes); !done) return done.error();
   }
   return {};
 }
 
 // Padding is never written: what reserve() gives is zero.
 Result<void> write_image(DurableFile& file, const Parts& parts, Plan plan) {
-  if (auto done = file.reserve(plan.layout.file_bytes); !done) return done;
+  if (auto done = file.reserve(plan.layout.file_bytes); !done) return done.error();
   ChunkSums chunks{plan.block.uuid};
   for (std::size_t i = 0; i < parts.parts.size(); ++i) {
     const std::uint64_t offset = plan.layout.payloads[i].offset;
-    if (auto done = write_payload(file, offset, parts.parts[i].payload, chunks); !done) return done;
+    if (auto done = write_payload(file, offset, parts.parts[i].payload, chunks); !done)
+      return done.error();
   }
   const auto table = std::as_bytes(std::span(chunks.sums));
-  if (auto done = file.write(plan.layout.table.offset, table); !done) return done;
-  if (auto done = file.write(plan.layout.directory.offset, plan.directory); !done) return done;
+  if (auto done = file.write(plan.layout.table.offset, table); !done) return done.error();
+  if (auto done = file.write(plan.layout.directory.offset, plan.directory); !done)
+    return done.error();
   plan.block.directory_sum = XXH3_64bits(plan.directory.data(), plan.directory.size());
   plan.block.table_sum = XXH3_64bits(table.data(), table.size());
   return write_superblocks(file, plan.block);
@@ -155,12 +157,12 @@ Result<void> write_image(DurableFile& file, const Parts& parts, Plan plan) {
 
 Result<void> save_image(const std::filesystem::path& path, const Image& image,
                         const SaveOptions& options) {
-  if (auto savable = check_savable(path, image); !savable) return savable;
+  if (auto savable = check_savable(path, image); !savable) return savable.error();
   auto plan = make_plan(path, image);
   if (!plan) return plan.error();
   auto file = DurableFile::create(path, options.overwrite);
   if (!file) return file.error();
-  if (auto done = write_image(*file, image.parts, std::move(*plan)); !done) return done;
+  if (auto done = write_image(*file, image.parts, std::move(*plan)); !done) return done.error();
   return file->commit();
 }
 

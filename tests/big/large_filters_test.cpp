@@ -45,7 +45,7 @@ template <class K>
 void expect_evenly_filled_above_32_bits() {
   SCOPED_TRACE(std::string(K::id.name));
   constexpr std::uint64_t memory_bytes = std::uint64_t{600} << 20;
-  constexpr std::uint64_t keys = 20'000'000;
+  constexpr std::uint64_t keys = 300 * group;
   auto owned = Owned<K>::make({.rate = 0.01, .memory_bytes = memory_bytes}).value();
   ASSERT_GT(owned.bytes() * 8, std::uint64_t{1} << 32);
   std::vector<Hash> hashes(group);

@@ -195,12 +195,15 @@ TEST(Laws, IntersectionHoldsEveryCommonKey) {
       one.intersect(other).value();
       EXPECT_EQ(count_members(one, numbered_keys<K>(want, 2'000, 1'000)), 1'000);
       const auto strangers = count_members(one, numbered_keys<K>(want, 4'000, 4'000));
+      const auto of_one = count_members(one, numbered_keys<K>(want, 0, 2'000));
       if constexpr (Exact<K>) {
         EXPECT_EQ(one.count(), 1'000);
         EXPECT_EQ(strangers, 0);
+        EXPECT_EQ(of_one, 0);
       } else {
-        // 1 % and a little would pass either filter alone.
-        EXPECT_LT(strangers, 40);
+        // At most 1 % would pass either filter alone.
+        EXPECT_LT(strangers, 20);
+        EXPECT_LT(of_one, 40);
       }
     }
   });

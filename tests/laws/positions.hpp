@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,12 @@ void for_each_key_family(std::size_t count, Each&& each) {
   const std::string prefix = "http://example.org/a/rather/long/common/path/";
   for (std::size_t i = 0; i < count; ++i) hashes[i] = hasher(prefix + std::to_string(i));
   each("strings with a common beginning", hashes);
+}
+
+// Bytes lent in name only, for kinds that are asked where keys fall and never what is there.
+inline std::span<std::byte> lent_in_name(std::uint64_t bytes) {
+  alignas(64) static std::byte place[64];
+  return {place, bytes};
 }
 
 // Chi-square of the counts against an even spread, within five spreads of its mean.

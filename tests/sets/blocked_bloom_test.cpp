@@ -126,7 +126,8 @@ TEST(BlockedBloom, BlocksAndBitsAreEvenAtThreeTimesAPowerOfTwo) {
     for (const std::uint64_t blocks : {48, 3 << 10}) {
       std::vector<std::uint64_t> first(blocks);
       std::vector<std::uint64_t> second(blocks);
-      BlockedBloom filter({blocks, 6, 2}, {});
+      const Shape shape{blocks, 6, 2};
+      const BlockedBloom filter(shape, lent_in_name(BlockedBloom::bytes(shape)));
       for (const Hash hash : hashes) {
         ++first[filter.locate(hash).first];
         ++second[filter.locate(hash).second];

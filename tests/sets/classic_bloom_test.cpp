@@ -14,7 +14,7 @@ namespace {
 
 TEST(ClassicBloom, PlanIsTheTextbookFormulaRoundedUpToALine) {
   for (const std::uint64_t keys : {1, 7, 100, 12'345, 1'000'000})
-    for (const double rate : {0.5, 0.1, 0.01, 1e-3, 1e-6, 1e-12}) {
+    for (const double rate : {0.5, 0.1, 0.01, 1e-3, 1e-6, 1e-11}) {
       const auto shape = ClassicBloom::plan({.keys = keys, .rate = rate}).value();
       const double bits = -static_cast<double>(keys) * std::log(rate) / (std::log(2) * std::log(2));
       EXPECT_GE(static_cast<double>(shape.bits), bits);
@@ -22,6 +22,12 @@ TEST(ClassicBloom, PlanIsTheTextbookFormulaRoundedUpToALine) {
       EXPECT_EQ(shape.bits % 512, 0);
       EXPECT_EQ(shape.probes, std::max(1.0, std::round(-std::log2(rate))));
     }
+}
+
+TEST(ClassicBloom, RefusesARateThatSixtyFourBitsCanNotHold) {
+  const auto refused = ClassicBloom::plan({.keys = 1'000'000, .rate = 1e-12});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::impossible);
 }
 
 // The textbook step h1 + i * h2 gives 4.9e-5 here: fifty times too much.

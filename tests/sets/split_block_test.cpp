@@ -98,7 +98,7 @@ TEST(SplitBlock, BlocksAreEvenAtThreeTimesAPowerOfTwo) {
     SCOPED_TRACE(family);
     for (const std::uint64_t blocks : {48, 3 << 10}) {
       std::vector<std::uint64_t> chosen(blocks);
-      SplitBlock filter({blocks}, {});
+      const SplitBlock filter({blocks}, lent_in_name(SplitBlock::bytes({blocks})));
       for (const Hash hash : hashes) ++chosen[filter.locate(hash).block];
       expect_even(chosen);
     }
@@ -106,7 +106,8 @@ TEST(SplitBlock, BlocksAreEvenAtThreeTimesAPowerOfTwo) {
 }
 
 TEST(SplitBlock, TheLastOfTwoToThe31BlocksCanBeChosen) {
-  const SplitBlock filter({std::uint64_t{1} << 31}, {});
+  const SplitBlock::Shape shape{std::uint64_t{1} << 31};
+  const SplitBlock filter(shape, lent_in_name(SplitBlock::bytes(shape)));
   EXPECT_EQ(filter.locate({~std::uint64_t{0}}).block, (std::uint64_t{1} << 31) - 1);
   EXPECT_EQ(filter.locate({0}).block, 0);
   EXPECT_EQ(filter.locate({0xffff'ffff}).block, 0);
