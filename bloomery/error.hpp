@@ -6,6 +6,7 @@
 //
 // The throw is the price of `set.unite(other);` on a line of its own: a failure can be tested
 // for, or it surfaces as an exception, but it can not vanish.
+// Limits:  in a destructor, where nothing may be thrown, look at a Result<void> or the program ends.
 // Threads: a Result belongs to one thread at a time.
 #pragma once
 
@@ -67,6 +68,7 @@ class [[nodiscard]] Result {
 
   // The value, or the Error thrown as a Failure.
   T& value() & { return checked(); }
+  const T& value() const& { return const_cast<Result*>(this)->checked(); }
   T&& value() && { return std::move(checked()); }
 
  private:

@@ -8,12 +8,15 @@
 //
 // The constructor throws std::invalid_argument for a want that no set can have; make() returns it.
 // add() throws Failure when the set is full, std::out_of_range for an integer outside a range.
-// Limits:  a Result<void> that fails and is not looked at throws (error.hpp).
+// Limits:  a Result<void> that fails and is not looked at throws (error.hpp). A set that was moved
+//          from may only be assigned to or destroyed.
 // Threads: add_shared and may_contain_shared may be called by any number at once; nothing else may
 //          run beside them. Otherwise one thread changes a set, or any number ask it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -35,15 +38,26 @@
 
 namespace bloomery {
 
+// May a T be a key of a set of kind K?
+template <class T, class K>
+concept KeyOf = std::same_as<T, typename K::Input> ||
+    (std::same_as<typename K::Input, Ordinal> ? IntegerKey<T> : Hashable<T>);
+
+// A vector, span or array of such keys.
+template <class R, class K>
+concept KeysOf = std::ranges::contiguous_range<R> && KeyOf<std::ranges::range_value_t<R>, K>;
+
+// Tells how often it has seen a key.
+template <class K>
+concept Stateful = Kind<K> && requires(const K kind, typename K::Slot slot) {
+  kind.state(slot);
+};
+
 template <class K>
 class Set {
  public:
   using Input = typename K::Input;
   static constexpr bool is_ranged = std::same_as<Input, Ordinal>;
-
-  // May a T be a key of this set?
-  template <class T>
-  static constexpr bool takes = std::same_as<T, Input> || (is_ranged ? IntegerKey<T> : Hashable<T>);
 
   explicit Set(const Want& want, Hasher hasher = Hasher{}) : Set(made(want), hasher) {}
 
@@ -76,50 +90,52 @@ class Set {
   }
 
   // True: surely new. False: there before, or (approximate kinds) looks as if.
-  template <class T>
-  requires takes<T>
-  bool add(const T& key) { return accepted(try_add(key)) == Added::fresh; }
+  template <KeyOf<K> T>
+  bool add(const T& key) {
+    return accepted(try_add(key)) == Added::fresh;
+  }
   // String literals and arrays of characters.
   bool add(std::string_view key) requires(!is_ranged) {
     return accepted(try_add(key)) == Added::fresh;
   }
+  bool add(std::nullptr_t) = delete;
 
-  template <class T>
-  requires takes<T> Added try_add(const T& key) {
+  template <KeyOf<K> T>
+  Added try_add(const T& key) {
     note_form<T>();
     return body_.add(input_of(key));
   }
 
-  template <class T>
-  requires takes<T>
+  template <KeyOf<K> T>
   bool may_contain(const T& key) const {
     return has_place(key) && body_.may_contain(unchecked_input_of(key));
   }
   bool may_contain(std::string_view key) const requires(!is_ranged) {
     return body_.may_contain(unchecked_input_of(key));
   }
+  bool may_contain(std::nullptr_t) const = delete;
 
   // Exact kinds earn the stronger word.
-  template <class T>
-  requires(Exact<K>&& takes<T>) bool contains(const T& key) const { return may_contain(key); }
+  template <KeyOf<K> T>
+  bool contains(const T& key) const requires Exact<K> {
+    return may_contain(key);
+  }
 
   // By any number of threads at once; no key is lost. Two threads that add the same key at the same
   // moment may both hear true on a Bloom filter.
-  template <class T>
-  requires takes<T>
+  template <KeyOf<K> T>
   bool add_shared(const T& key) {
     note_form<T>();
     return accepted(body_.add_shared(input_of(key))) == Added::fresh;
   }
-  template <class T>
-  requires takes<T>
+  template <KeyOf<K> T>
   bool may_contain_shared(const T& key) const {
     return has_place(key) && body_.may_contain_shared(unchecked_input_of(key));
   }
 
   // Returns whether it was there.
-  template <class T>
-  requires(Removable<K>&& takes<T>) bool remove(const T& key) {
+  template <KeyOf<K> T>
+  bool remove(const T& key) requires Removable<K> {
     if (!has_place(key)) return false;
     auto& kind = body_.kind();
     const bool was_there = kind.remove(kind.locate(unchecked_input_of(key)));
@@ -128,12 +144,14 @@ class Set {
   }
 
   // Adds every key in order, with many memory waits in flight. Returns how many were surely new;
-  // `fresh`, if not empty, is as long as the keys and tells which.
-  template <std::ranges::contiguous_range Keys>
-  requires takes<std::ranges::range_value_t<Keys>> std::size_t add_all(const Keys& keys,
-                                                                       std::span<bool> fresh = {}) {
+  // `fresh`, if not empty, is as long as the keys and tells which. An integer outside the range of
+  // a map throws std::out_of_range before any is added.
+  template <KeysOf<K> Keys>
+  std::size_t add_all(const Keys& keys, std::span<bool> fresh = {}) {
     using T = std::ranges::range_value_t<Keys>;
     const std::span<const T> all(std::ranges::data(keys), std::ranges::size(keys));
+    assert((fresh.empty() || fresh.size() >= all.size()) && "one answer per key");
+    for (const T& key : all) expect_place(key);
     if (!all.empty()) note_form<T>();
     std::size_t count = 0;
     in_groups(all, [&](std::span<const Input> inputs, std::size_t done) {
@@ -143,11 +161,11 @@ class Set {
   }
 
   // answers[i] tells of keys[i].
-  template <std::ranges::contiguous_range Keys>
-  requires takes<std::ranges::range_value_t<Keys>>
+  template <KeysOf<K> Keys>
   void may_contain_all(const Keys& keys, std::span<bool> answers) const {
     using T = std::ranges::range_value_t<Keys>;
     const std::span<const T> all(std::ranges::data(keys), std::ranges::size(keys));
+    assert(answers.size() >= all.size() && "one answer per key");
     if constexpr (is_ranged) {
       for (std::size_t i = 0; i < all.size(); ++i) answers[i] = may_contain(all[i]);
     } else {
@@ -171,13 +189,12 @@ class Set {
   }
   // Difference and exclusive or: exact kinds only. On a Bloom filter they would clear bits that
   // other keys need, so there they are refused.
-  Result<void> subtract(const Set& other) requires Exact<K> {
+  Result<void> subtract(const Set& other) requires requires(Body<K> body) { body.subtract(body); }
+  {
     if (auto fitting = fits(other); !fitting) return fitting.error();
     return body_.subtract(other.body_);
   }
-  Result<void> exclusive(const Set& other) requires requires(K kind, const K same) {
-    kind.exclusive(same);
-  }
+  Result<void> exclusive(const Set& other) requires requires(Body<K> body) { body.exclusive(body); }
   {
     if (auto fitting = fits(other); !fitting) return fitting.error();
     return body_.exclusive(other.body_);
@@ -195,26 +212,22 @@ class Set {
   const KeyRules& rules() const { return rules_; }
 
   // The set of everything.
-  void fill() requires Kind<K> {
-    body_.kind().fill();
-    body_.recount();
-  }
+  void fill() requires Kind<K> { body_.fill(); }
 
   std::uint64_t count() const requires Exact<K> { return exact_body().count(); }
 
   // Members in rising order.
   template <class Each>
-  requires Exact<K>
-  void for_each(Each&& each) const { exact_body().for_each(std::forward<Each>(each)); }
+  void for_each(Each&& each) const requires Exact<K> {
+    exact_body().for_each(std::forward<Each>(each));
+  }
 
   // What else a kind can do, such as Bitmap::rank or TwoBitMap::for_each_once.
   const K& kind() const requires Kind<K> { return body_.kind(); }
 
   // Seen::never, once or many.
-  template <class T, class S = K>
-  requires(takes<T>&& requires(const S kind, typename S::Slot slot) {
-    kind.state(slot);
-  }) auto state(const T& key) const {
+  template <KeyOf<K> T>
+  auto state(const T& key) const requires Stateful<K> {
     using State = decltype(body_.kind().state({}));
     if (!has_place(key)) return State{};
     return body_.kind().state(body_.kind().locate(unchecked_input_of(key)));
@@ -293,20 +306,26 @@ class Set {
   }
 
   template <class T>
-  Input input_of(const T& key) const {
+  void expect_place(const T& key) const {
     if (!has_place(key)) throw std::out_of_range("the integer is outside the range of the map");
+  }
+
+  template <class T>
+  Input input_of(const T& key) const {
+    expect_place(key);
     return unchecked_input_of(key);
   }
 
+  // Calls each(inputs, index of the first) for every group of keys.
   template <class T, class Each>
   void in_groups(std::span<const T> keys, Each&& each) const {
-    if constexpr (std::same_as<T, Input> && !is_ranged) {
+    if constexpr (std::same_as<T, Input>) {
       each(keys, std::size_t{0});
     } else {
       Input inputs[group_keys];
       for (std::size_t done = 0; done < keys.size(); done += group_keys) {
         const std::size_t size = std::min(group_keys, keys.size() - done);
-        for (std::size_t i = 0; i < size; ++i) inputs[i] = input_of(keys[done + i]);
+        for (std::size_t i = 0; i < size; ++i) inputs[i] = unchecked_input_of(keys[done + i]);
         each(std::span<const Input>(inputs, size), done);
       }
     }

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <ranges>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -69,8 +70,11 @@ template <class T>
 concept TextKey =
     std::convertible_to<const T&, std::string_view> && !std::same_as<T, std::nullptr_t>;
 
+// Vectors, arrays and spans of bytes: std::byte or unsigned char.
 template <class T>
-concept BytesKey = !TextKey<T> && std::convertible_to<const T&, std::span<const std::byte>>;
+concept BytesKey = !TextKey<T> && std::ranges::contiguous_range<const T> &&
+                   (std::same_as<std::ranges::range_value_t<T>, std::byte> ||
+                    std::same_as<std::ranges::range_value_t<T>, unsigned char>);
 
 // What a Set takes as a key and hashes by itself.
 template <class T>
@@ -106,8 +110,7 @@ class Hasher {
       const std::string_view text = key;
       return of_bytes(text.data(), text.size());
     } else {
-      const std::span<const std::byte> bytes = key;
-      return of_bytes(bytes.data(), bytes.size());
+      return of_bytes(std::ranges::data(key), std::ranges::size(key));
     }
   }
 
@@ -120,8 +123,7 @@ class Hasher {
       const std::string_view text = key;
       return wide_of_bytes(text.data(), text.size());
     } else {
-      const std::span<const std::byte> bytes = key;
-      return wide_of_bytes(bytes.data(), bytes.size());
+      return wide_of_bytes(std::ranges::data(key), std::ranges::size(key));
     }
   }
 

@@ -198,6 +198,9 @@ struct Holder : AnySet::Body {
       return unsound("exclusive or");
   }
   static Error unsound(const char* what) {
+    if constexpr (Exact<K>)
+      return {Code::unsound,
+              std::string(K::id.name) + " sets have no " + what + "; use bitmaps for integers"};
     return {Code::unsound, std::string("the ") + what + " of two " + std::string(K::id.name) +
                                " sets would clear bits that other keys need, and forget them; "
                                "use a bitmap for integers, or build from the remaining keys"};

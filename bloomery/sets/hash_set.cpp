@@ -29,6 +29,12 @@ std::uint64_t HashSet::tail_slots(std::uint64_t slots) {
   return std::min<std::uint64_t>(slots, 64) + slots / 64;
 }
 
+// Slots for a shard's part of the keys, with four spreads of room: some shards get more than others.
+std::uint64_t HashSet::planned_slots(std::uint64_t keys) {
+  const double part = static_cast<double>(keys) / shard_count;
+  return slots_for(static_cast<std::uint64_t>(part + 4 * std::sqrt(part)) + 1);
+}
+
 Result<HashSet::Shape> HashSet::plan(const Want& want) {
   if (want.keys > (std::uint64_t{1} << 50))
     return Error{Code::impossible, "a hash set of more than 2^50 keys is beyond any memory"};
@@ -42,7 +48,7 @@ Result<void> HashSet::check(const Shape& shape, std::uint64_t payload_bytes) {
 }
 
 std::uint64_t HashSet::bytes(const Shape& shape) {
-  const std::uint64_t slots = slots_for(shape.keys / shard_count + 1);
+  const std::uint64_t slots = planned_slots(shape.keys);
   return shard_count * (slots + tail_slots(slots)) * sizeof(WideHash);
 }
 
@@ -150,7 +156,7 @@ Added HashSet::insert(Shard& shard, WideHash hash) {
         }
       }
     }
-    const std::uint64_t planned = slots_for(planned_keys_ / shard_count + 1);
+    const std::uint64_t planned = planned_slots(planned_keys_);
     const std::uint64_t next =
         shard.slots == 0 ? std::max(smallest_slots, planned) : shard.slots + shard.slots / 4 + 1;
     if (!grow(shard, next)) return Added::full;
@@ -242,6 +248,7 @@ void HashSet::keep_if(Keep&& keep) {
   for (Shard& shard : shards_) {
     const std::span<WideHash> entries = shard.entries();
     std::vector<WideHash> kept;
+    kept.reserve(shard.used);  // so that nothing can fail once entries are taken out
     for (WideHash& place : entries) {
       const WideHash entry = std::exchange(place, WideHash{});
       if (entry != WideHash{} && keep(entry)) kept.push_back(entry);

@@ -116,6 +116,7 @@ class HashSet {
   static std::size_t shard_of(WideHash hash) { return hash.high >> (64 - shard_bits); }
   static WideHash nonzero(WideHash hash) { return hash == WideHash{} ? WideHash{0, 1} : hash; }
   static std::uint64_t tail_slots(std::uint64_t slots);
+  static std::uint64_t planned_slots(std::uint64_t keys);
 
   Added insert(Shard& shard, WideHash hash);
   static bool find(const Shard& shard, WideHash hash);

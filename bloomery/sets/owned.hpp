@@ -6,7 +6,9 @@
 // Threads: as the kind: add_shared and may_contain_shared by any number, the rest by one.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -126,7 +128,10 @@ class Owned {
   Result<void> unite(const Owned& other) {
     if (auto fitting = fits(other); !fitting) return fitting.error();
     kind_.unite(other.kind_);
-    ledger_.adds = counted_adds(ledger_.adds + other.ledger_.adds);
+    // Common keys were counted on both sides; the bits know better.
+    const double estimated = std::min(estimate(), 1e18);
+    ledger_.adds = counted_adds(std::min(ledger_.adds + other.ledger_.adds,
+                                         static_cast<std::uint64_t>(std::llround(estimated))));
     return {};
   }
   Result<void> intersect(const Owned& other) {
@@ -143,14 +148,14 @@ class Owned {
   {
     if (auto fitting = fits(other); !fitting) return fitting.error();
     kind_.subtract(other.kind_);
-    recount();
+    ledger_.adds = counted_adds(ledger_.adds);
     return {};
   }
   Result<void> exclusive(const Owned& other) requires requires(K kind) { kind.exclusive(kind); }
   {
     if (auto fitting = fits(other); !fitting) return fitting.error();
     kind_.exclusive(other.kind_);
-    recount();
+    ledger_.adds = counted_adds(ledger_.adds);
     return {};
   }
 
@@ -166,18 +171,42 @@ class Owned {
   double rate_now() const { return kind_.rate_now(); }
   double fill_ratio() const { return kind_.fill_ratio(); }
   double expected_rate_now() const { return K::expected_rate(kind_.shape(), ledger_.adds); }
-  bool overfull() const { return !Exact<K> && ledger_.adds > ledger_.capacity; }
+  // Holds more keys than it was planned for. A Bloom filter hears of fewer than it is given: the
+  // keys that it took for old ones are in it all the same. So the adds are held against those that
+  // `capacity` keys are expected to give, and four spreads.
+  bool overfull() const { return !Exact<K> && ledger_.adds > full_adds_ + spread_; }
+  // The adds to expect from just as many keys as it was planned for.
+  std::uint64_t full_adds() const { return full_adds_; }
 
   K& kind() { return kind_; }
   const K& kind() const { return kind_; }
-  // After changes made through kind() itself: counts again where that is possible.
-  void recount() { ledger_.adds = counted_adds(ledger_.adds); }
+  // Makes it the set of everything, which is overfull unless it is exact.
+  void fill() {
+    kind_.fill();
+    ledger_.adds = counted_adds(full_adds_ + spread_ + 1);
+  }
   // After one removal made through kind().
   void forget(bool was_there) { ledger_.adds -= was_there && ledger_.adds != 0; }
 
  private:
   Owned(const typename K::Shape& shape, Memory memory, const Ledger& ledger)
-      : memory_(std::move(memory)), kind_(shape, memory_.bytes()), ledger_(ledger) {}
+      : memory_(std::move(memory)), kind_(shape, memory_.bytes()), ledger_(ledger) {
+    const double lost = Exact<K> ? 0 : expected_losses(shape, ledger.capacity);
+    full_adds_ = ledger.capacity - std::min(ledger.capacity, static_cast<std::uint64_t>(lost));
+    spread_ = static_cast<std::uint64_t>(4 * std::sqrt(lost));
+  }
+
+  // How many of `keys` different keys are taken for old ones on the way: the rate, summed over the
+  // adds by Simpson's rule.
+  static double expected_losses(const typename K::Shape& shape, std::uint64_t keys) {
+    constexpr int steps = 16;
+    double sum = 0;
+    for (int i = 0; i <= steps; ++i) {
+      const double weight = i == 0 || i == steps ? 1 : i % 2 == 0 ? 2 : 4;
+      sum += weight * K::expected_rate(shape, keys / steps * static_cast<std::uint64_t>(i));
+    }
+    return sum / (3 * steps) * static_cast<double>(keys);
+  }
 
   std::uint64_t counted_adds(std::uint64_t otherwise) const {
     if constexpr (Exact<K>)
@@ -189,6 +218,8 @@ class Owned {
   Memory memory_;  // stays where it is when the owner moves, so kind_ goes on looking at it
   K kind_;
   Ledger ledger_;
+  std::uint64_t full_adds_ = 0;
+  std::uint64_t spread_ = 0;
 };
 
 }  // namespace bloomery

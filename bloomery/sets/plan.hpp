@@ -58,13 +58,22 @@ inline double classic_rate(double keys, double bits, double probes) {
   return std::pow(-std::expm1(-probes * keys / bits), probes);
 }
 
+// ln(n!) by Stirling's series, exact to 1e-9 from 20 on. Not std::lgamma, which writes to a global
+// variable and so is a race between two threads that plan.
+inline double log_factorial(double n) {
+  double sum = 0;
+  for (; n < 20; ++n) sum -= std::log(n + 1);
+  return sum + n * std::log(n) - n + 0.5 * std::log(2 * std::numbers::pi * n) + 1 / (12 * n) -
+         1 / (360 * n * n * n);
+}
+
 // The mean of f(j) over Poisson(mean) chances of j, summed outwards from the likeliest j until the
 // rest can not matter: f(j) <= 1, and rates down to 1e-12 need about ten spreads.
 template <class F>
 double poisson_mean(double mean, F&& f) {
   if (mean > 1e6) return f(mean);  // the spread is below a thousandth there
   const double mode = std::floor(mean);
-  const double peak = mean > 0 ? std::exp(mode * std::log(mean) - mean - std::lgamma(mode + 1)) : 1;
+  const double peak = mean > 0 ? std::exp(mode * std::log(mean) - mean - log_factorial(mode)) : 1;
   double sum = peak * f(mode);
   double chance = peak;
   for (double j = mode + 1; chance > 1e-22; ++j) {
@@ -125,14 +134,21 @@ Result<Want> complete(Want want) {
     want.keys = low;
     if (low == 0) return Error{Code::impossible, "no key fits that memory at this rate"};
   } else if (want.rate == 0) {
-    // The lowest rate that fits, on a logarithmic scale.
-    const double lowest = std::log(plan::lowest_rate);
-    const double found = plan::smallest(lowest, std::log(plan::highest_rate), [&](double log_rate) {
+    // The lowest rate that fits. Bytes need not fall steadily as the rate rises (blocked takes one
+    // line instead of two at 1e-4), so step up from the lowest and bisect the first step that fits.
+    const auto rate_fits = [&](double log_rate) {
       Want tried = want;
       tried.rate = std::exp(log_rate);
       return fits(tried);
-    });
-    want.rate = std::exp(found);
+    };
+    const double highest = std::log(plan::highest_rate);
+    double low = std::log(plan::lowest_rate);
+    double high = low;
+    while (high < highest && !rate_fits(high)) {
+      low = high;
+      high = std::min(highest, high + 0.25);
+    }
+    want.rate = std::min(plan::highest_rate, std::exp(plan::smallest(low, high, rate_fits)));
   }
   if (!fits(want))
     return Error{Code::impossible, "that many keys at that rate do not fit that memory"};

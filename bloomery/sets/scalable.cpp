@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,8 @@ namespace {
 
 // Where a chain begins when nobody guesses: 80 KB at 1 %.
 constexpr std::uint64_t default_first_keys = 65'536;
+
+constexpr double lowest_rate = 1e-9;
 
 // The share of the rate that link i may use. Sums to 0.95 over all i.
 double share(std::size_t link) {
@@ -32,6 +35,10 @@ Result<Scalable::Shape> Scalable::plan(const Want& want) {
           check_keys_and_rate({.keys = std::max<std::uint64_t>(want.keys, 1), .rate = want.rate});
       !sound)
     return sound.error();
+  if (want.rate < lowest_rate)
+    return Error{Code::impossible,
+                 "a set that grows can not go below a rate of 1e-9, since each link has only a "
+                 "share of it; use blocked with a number of keys, or hash-set"};
   return BlockedBloom::plan(link_want(want, 0));
 }
 
@@ -79,18 +86,34 @@ Parts Scalable::parts() const {
   return parts;
 }
 
+// The next link: twice the keys at its share of the rate. Where 64-bit hashes can not hold that
+// share for so many keys, more of what is left of the rate; where the cap has no room for so many
+// keys, as many as fit. Nothing when neither helps.
+std::optional<Want> Scalable::next_want() const {
+  Want next = link_want(chain_->want, links());
+  double left = chain_->want.rate;
+  for (std::size_t i = 0; i < links(); ++i) left -= link(i).rate_asked();
+  while (!BlockedBloom::plan(next) && next.rate * 2 <= left / 2) next.rate *= 2;
+  const auto shape = BlockedBloom::plan(next);
+  if (!shape) return std::nullopt;
+  const std::uint64_t cap = chain_->want.memory_bytes;
+  if (cap == 0 || links() == 0 || bytes() + bytes(*shape) <= cap) return next;
+  if (bytes() >= cap) return std::nullopt;
+  const auto fitting = complete<BlockedBloom>({.rate = next.rate, .memory_bytes = cap - bytes()});
+  // A link for a few keys more is not worth asking for ever after.
+  if (!fitting || fitting->keys < capacity() / 16) return std::nullopt;
+  return Want{.keys = fitting->keys, .rate = next.rate};
+}
+
 Result<void> Scalable::grow() const {
   const std::size_t count = links();
   if (count == most_links) return full_error();
-  const Want next = link_want(chain_->want, count);
-  auto shape = BlockedBloom::plan(next);
-  const std::uint64_t cap = chain_->want.memory_bytes;
-  if (!shape || (cap != 0 && bytes() + BlockedBloom::bytes(*shape) > cap && count != 0)) {
-    // Beyond the cap, or beyond what a hash can tell apart: overfill the last link.
-    chain_->capped = true;
+  const auto next = next_want();
+  if (!next) {
+    chain_->capped = true;  // from here on the last link is overfilled
     return {};
   }
-  auto link = Link::make(next);
+  auto link = Link::make(*next);
   if (!link) return link.error();
   chain_->links[count] = std::make_unique<Link>(std::move(*link));
   chain_->count.store(count + 1, std::memory_order_release);
@@ -98,7 +121,7 @@ Result<void> Scalable::grow() const {
 }
 
 bool Scalable::wants_growth() const {
-  return newest().adds() >= newest().capacity() && !chain_->capped;
+  return newest().adds() >= newest().full_adds() && !chain_->capped;
 }
 
 Added Scalable::add(Hash hash) {
@@ -118,7 +141,7 @@ Added Scalable::add_shared(Hash hash) {
     for (std::size_t i = count - 1; i-- > 0;)
       if (link(i).may_contain_shared(hash)) return Added::seen;
     Link& last = *chain_->links[count - 1];
-    if (last.adds_shared() < last.capacity() || chain_->capped) return last.add_shared(hash);
+    if (last.adds_shared() < last.full_adds() || chain_->capped) return last.add_shared(hash);
     if (last.may_contain_shared(hash)) return Added::seen;
     const std::lock_guard lock(chain_->growing);
     // Another thread may have grown the chain while this one waited.
@@ -168,7 +191,7 @@ Result<std::size_t> Scalable::add_all(std::span<const Hash> hashes, bool* fresh)
         if (!older[i]) left[kept] = left[i], place[kept] = place[i], ++kept;
       lefts = kept;
     }
-    if (!chain_->capped && newest().adds() + lefts > newest().capacity()) {
+    if (!chain_->capped && newest().adds() + lefts > newest().full_adds()) {
       for (std::size_t i = 0; i < lefts; ++i) {
         const Added added = add(left[i]);
         if (added == Added::full) return full_error();
@@ -203,6 +226,12 @@ Result<void> Scalable::unite(const Scalable& other) {
   const std::size_t common = std::min(links(), other.links());
   for (std::size_t i = 0; i < common; ++i)
     if (auto fitting = link(i).fits(other.link(i)); !fitting) return fitting.error();
+  std::uint64_t taken_over = 0;
+  for (std::size_t i = common; i < other.links(); ++i) taken_over += other.link(i).bytes();
+  const std::uint64_t cap = chain_->want.memory_bytes;
+  if (cap != 0 && taken_over > cap - std::min(cap, bytes()))
+    return Error{Code::full, "the united set would take " + std::to_string(bytes() + taken_over) +
+                                 " bytes, more than the " + std::to_string(cap) + " allowed"};
   for (std::size_t i = 0; i < common; ++i)
     if (auto united = chain_->links[i]->unite(other.link(i)); !united) return united.error();
   for (std::size_t i = common; i < other.links(); ++i) {

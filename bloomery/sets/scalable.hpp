@@ -9,8 +9,9 @@
 // link a little better or worse than its plan. The first link has most of it, since a good guess
 // of the number of keys makes it the only one; then the chain costs less than a bit a key more than
 // a plain blocked filter.
-// Limits:  a chain that has grown costs more: see docs/kinds.md "scalable". Under a memory cap the
-//          last link is overfilled rather than a key lost, and overfull() says so.
+// Limits:  a chain that has grown costs more: see docs/kinds.md "scalable". Under a memory cap, and
+//          beyond what 64-bit hashes can tell apart (some 4e9 keys at 1e-6), the last link is
+//          overfilled rather than a key lost, and overfull() says so. A cap is not saved.
 // Threads: add_shared and may_contain_shared by any number at once, also while it grows; the rest
 //          by one. Two threads that add the same key at once may both hear fresh.
 // See:     scalable_test.
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include <bloomery/error.hpp>
@@ -46,7 +48,7 @@ class Scalable {
   static Result<Shape> plan(const Want& want);
   static std::uint64_t bytes(const Shape& shape) { return BlockedBloom::bytes(shape); }
 
-  // keys: how many are expected (0: start small). rate: never exceeded, whatever comes.
+  // keys: how many are expected (0: start small). rate: kept, whatever comes, until overfull().
   // memory_bytes: the chain does not grow beyond it.
   static Result<Scalable> make(const Want& want);
   static Result<Scalable> from_parts(Parts parts);
@@ -95,7 +97,9 @@ class Scalable {
 
   static Want link_want(const Want& want, std::size_t link);
   Link& newest() const { return *chain_->links[links() - 1]; }
-  // Appends a link. An Error when memory is refused; capped (and no error) under a memory cap.
+  std::optional<Want> next_want() const;
+  // Appends a link. An Error when memory is refused; capped, and no error, when there is none to
+  // append.
   Result<void> grow() const;
   // Does the newest link want a successor before it takes another key?
   bool wants_growth() const;

@@ -129,5 +129,20 @@ TEST(Plan, AllThreeGivenMakesMemoryACap) {
   EXPECT_FALSE(complete<ClassicBloom>({.memory_bytes = 1'000}));
 }
 
+// Below 1e-4 blocked takes two lines and suddenly fewer bytes: the search must not stop above.
+TEST(Plan, TheLowestRateThatFitsIsFoundBeyondTheStepFromOneLineToTwo) {
+  const auto want = complete<BlockedBloom>({.keys = 1'000'000, .memory_bytes = 2650 * 1024});
+  ASSERT_TRUE(want);
+  EXPECT_LT(want->rate, 6.1e-5);
+}
+
+TEST(Plan, LogFactorialIsThatOfTheProducts) {
+  double product = 1;
+  for (int n = 1; n <= 60; ++n) {
+    product *= n;
+    EXPECT_NEAR(plan::log_factorial(n), std::log(product), 1e-8) << n;
+  }
+}
+
 }  // namespace
 }  // namespace bloomery

@@ -167,5 +167,45 @@ TEST(Scalable, IntersectionIsRefusedAsUnsound) {
   EXPECT_EQ(refused.error().code, Code::unsound);
 }
 
+// From link 13 on a share is below 1e-12, which no link can have. It takes more of what is left, and
+// the chain goes on. (At 1e-6 from 1M keys the same comes at link 8, with 256M keys.)
+TEST(Scalable, GrowsOnWhereALinkCanNotHaveItsShare) {
+  auto chain = Scalable::make({.keys = 1, .rate = 1e-9}).value();
+  const Hasher hasher;
+  for (std::uint64_t key = 0; key < 100'000; ++key) chain.add(hasher(key));
+  EXPECT_GE(chain.links(), 16);
+  EXPECT_FALSE(chain.overfull());
+  double rates = 0;
+  for (std::size_t i = 0; i < chain.links(); ++i) rates += chain.link(i).rate_asked();
+  EXPECT_LE(rates, 1e-9);
+}
+
+TEST(Scalable, RefusesRatesThatLinksCanNotShare) {
+  const auto refused = Scalable::make({.keys = 1000, .rate = 2e-12});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::impossible);
+}
+
+TEST(Scalable, TheLastLinkUnderACapTakesWhatIsLeftOfIt) {
+  constexpr std::uint64_t cap = 200 * 1024;
+  auto chain = Scalable::make({.rate = 0.01, .memory_bytes = cap}).value();
+  const Hasher hasher;
+  for (std::uint64_t key = 0; key < 100'000; ++key) chain.add(hasher(key));
+  EXPECT_LE(chain.bytes(), cap);
+  EXPECT_GE(chain.bytes(), cap * 9 / 10);
+  EXPECT_FALSE(chain.overfull());
+  EXPECT_LE(chain.rate_now(), 0.01);
+}
+
+TEST(Scalable, UnitingDoesNotPassTheCap) {
+  auto small = Scalable::make({.keys = 1000, .rate = 0.01, .memory_bytes = 2000}).value();
+  auto large = Scalable::make({.keys = 1000, .rate = 0.01}).value();
+  for (std::uint64_t key = 0; key < 10'000; ++key) large.add(Hasher{}(key));
+  const auto refused = small.unite(large);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::full);
+  EXPECT_LE(small.bytes(), 2000);
+}
+
 }  // namespace
 }  // namespace bloomery

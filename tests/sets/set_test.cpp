@@ -132,5 +132,27 @@ TEST(Set, MovedSetsKeepTheirKeys) {
   EXPECT_TRUE(moved_filter.may_contain("b"));
 }
 
+TEST(Set, BytesOfAnySpellingAreTheSameKey) {
+  Set<BlockedBloom> seen({.keys = 100, .rate = 0.01});
+  const std::vector<unsigned char> octets{'k', 'e', 'y'};
+  EXPECT_TRUE(seen.add(octets));
+  EXPECT_TRUE(seen.may_contain("key"));
+  EXPECT_TRUE(seen.may_contain(std::as_bytes(std::span(octets))));
+}
+
+TEST(Set, OneIntegerOutsideTheRangeKeepsAllOut) {
+  Set<Bitmap> map({.range = {0, 999}});
+  std::vector<std::uint64_t> keys(300, 7);
+  keys.back() = 1000;
+  EXPECT_THROW(map.add_all(keys), std::out_of_range);
+  EXPECT_EQ(map.count(), 0);
+}
+
+TEST(Set, SpansOfWritableKeysAreKeysToo) {
+  Set<BlockedBloom> seen({.keys = 100, .rate = 0.01});
+  std::vector<std::uint64_t> keys{1, 2, 3};
+  EXPECT_EQ(seen.add_all(std::span<std::uint64_t>(keys)), 3);
+}
+
 }  // namespace
 }  // namespace bloomery
