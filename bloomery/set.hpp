@@ -31,6 +31,7 @@
 
 #include <bloomery/error.hpp>
 #include <bloomery/hash/hash.hpp>
+#include <bloomery/sets/batch.hpp>
 #include <bloomery/sets/concepts.hpp>
 #include <bloomery/sets/key_rules.hpp>
 #include <bloomery/sets/kinds.hpp>
@@ -234,9 +235,6 @@ class Set {
   }
 
  private:
-  // Hashes are made a group at a time, so that they stay in the first cache.
-  static constexpr std::size_t group_keys = 256;
-
   Set(Body<K> body, Hasher hasher) : body_(std::move(body)), hasher_(hasher) {
     if (is_ranged) rules_.form = KeyForm::number;
   }

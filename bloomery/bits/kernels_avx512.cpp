@@ -45,10 +45,9 @@ inline bool add(std::uint64_t* at, __m512i mask) {
   return is_new;
 }
 
-inline void prefetch_ahead(const LinesView& view, const std::uint64_t* hashes, std::size_t i,
-                           std::size_t n) {
-  if (i + kernel_lookahead >= n) return;
-  const std::uint64_t hash = hashes[i + kernel_lookahead];
+// Always inlined: GCC takes a function whose only act is a prefetch for one without effect, and
+// drops the call (docs/dead_ends.md).
+[[gnu::always_inline]] inline void prefetch(const LinesView& view, std::uint64_t hash) {
   __builtin_prefetch(line_at(view, hash), 1);
   if (view.lines == 2) __builtin_prefetch(line_at(view, hash * remix_constants[2]), 1);
 }
@@ -64,8 +63,9 @@ inline __m512i second_mask(std::uint64_t hash, unsigned probes) {
 std::size_t lines_add(const LinesView& view, const std::uint64_t* hashes, std::size_t n,
                       bool* fresh) {
   std::size_t count = 0;
+  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
   for (std::size_t i = 0; i < n; ++i) {
-    prefetch_ahead(view, hashes, i, n);
+    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
     const std::uint64_t hash = hashes[i];
     bool is_new = add(line_at(view, hash), first_mask(hash, view.probes));
     if (view.lines == 2)
@@ -77,8 +77,9 @@ std::size_t lines_add(const LinesView& view, const std::uint64_t* hashes, std::s
 }
 
 void lines_ask(const LinesView& view, const std::uint64_t* hashes, std::size_t n, bool* answers) {
+  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
   for (std::size_t i = 0; i < n; ++i) {
-    prefetch_ahead(view, hashes, i, n);
+    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
     const std::uint64_t hash = hashes[i];
     answers[i] =
         has(_mm512_load_si512(line_at(view, hash)), first_mask(hash, view.probes)) &&
@@ -89,6 +90,10 @@ void lines_ask(const LinesView& view, const std::uint64_t* hashes, std::size_t n
 
 inline __m256i* split_at(const SplitView& view, std::uint64_t hash) {
   return reinterpret_cast<__m256i*>(view.words + 8 * (((hash >> 32) * view.blocks) >> 32));
+}
+
+[[gnu::always_inline]] inline void prefetch(const SplitView& view, std::uint64_t hash) {
+  __builtin_prefetch(split_at(view, hash), 1);
 }
 
 // word i: one bit of its 32; a rotate reads only the low five bits of its count
@@ -104,9 +109,9 @@ inline bool split_has(__m256i block, __m256i mask) { return _mm256_testc_si256(b
 std::size_t split_add(const SplitView& view, const std::uint64_t* hashes, std::size_t n,
                       bool* fresh) {
   std::size_t count = 0;
+  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n)
-      __builtin_prefetch(split_at(view, hashes[i + kernel_lookahead]), 1);
+    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
     __m256i* at = split_at(view, hashes[i]);
     const __m256i block = _mm256_load_si256(at);
     const __m256i mask = split_mask(hashes[i]);
@@ -119,8 +124,9 @@ std::size_t split_add(const SplitView& view, const std::uint64_t* hashes, std::s
 }
 
 void split_ask(const SplitView& view, const std::uint64_t* hashes, std::size_t n, bool* answers) {
+  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) __builtin_prefetch(split_at(view, hashes[i + kernel_lookahead]));
+    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
     answers[i] = split_has(_mm256_load_si256(split_at(view, hashes[i])), split_mask(hashes[i]));
   }
 }

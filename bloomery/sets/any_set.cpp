@@ -71,9 +71,6 @@ Error wrong_input(std::string_view kind, const char* wanted) {
   return {Code::mismatch, "a " + std::string(kind) + " set takes " + wanted};
 }
 
-// Text is hashed a group at a time, so that the hashes stay in the first cache.
-constexpr std::size_t group_keys = 256;
-
 }  // namespace
 
 namespace detail {

@@ -22,6 +22,10 @@ namespace bloomery {
 // Thirty-two waits fill the miss buffers of the CPUs we measured; more gain nothing.
 inline constexpr std::size_t pipeline_depth = 32;
 
+// Text and integers are hashed so many at a time: their hashes stay in the first cache, and the
+// pipeline below is filled and drained seldom.
+inline constexpr std::size_t group_keys = 2048;
+
 // Calls each(i, slot of inputs[i]) for every input in order, with the slots' memory on its way.
 template <Kind K, class Each>
 void for_each_slot(const K& kind, std::span<const typename K::Input> inputs, Each&& each) {

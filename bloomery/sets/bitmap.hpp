@@ -70,7 +70,9 @@ class Bitmap {
     assert(in_range(n) && "an integer outside the range has no bit; ask in_range first");
     return {n.value - shape_.low};
   }
-  void prefetch(Slot slot) const { __builtin_prefetch(&words_[slot.bit / word_bits], 1); }
+  [[gnu::always_inline]] void prefetch(Slot slot) const {
+    __builtin_prefetch(&words_[slot.bit / word_bits], 1);
+  }
 
   Added add(Slot slot) { return set_bit(words_, slot.bit) ? Added::seen : Added::fresh; }
   Added add_shared(Slot slot) {

@@ -95,7 +95,7 @@ class BlockedBloom {
     const std::uint64_t first = mulhi(hash.bits, shape_.blocks);
     return {first, shape_.lines == 2 ? mulhi(remix(hash, 2), shape_.blocks) : first, hash};
   }
-  void prefetch(const Slot& slot) const {
+  [[gnu::always_inline]] void prefetch(const Slot& slot) const {
     __builtin_prefetch(line(slot.first), 1);
     __builtin_prefetch(line(slot.second), 1);
   }

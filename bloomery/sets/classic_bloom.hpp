@@ -81,7 +81,7 @@ class ClassicBloom {
   Shape shape() const { return shape_; }
 
   Slot locate(Hash hash) const { return {hash}; }
-  void prefetch(Slot slot) const {
+  [[gnu::always_inline]] void prefetch(Slot slot) const {
     each_probe(slot, [&](std::uint64_t bit) {
       __builtin_prefetch(&words_[bit / word_bits], 1);
       return true;

@@ -162,13 +162,6 @@ bool Scalable::may_contain_shared(Hash hash) const {
   return false;
 }
 
-namespace {
-
-// Small enough for the stack and the first cache, large enough to fill the pipeline.
-constexpr std::size_t group_keys = 256;
-
-}  // namespace
-
 // Same answers and same bytes as one by one: a group is added at once only if it can not fill the
 // newest link on the way.
 Result<std::size_t> Scalable::add_all(std::span<const Hash> hashes, bool* fresh) {

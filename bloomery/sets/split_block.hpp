@@ -88,7 +88,7 @@ class SplitBlock {
   Slot locate(Hash hash) const {
     return {((hash.bits >> 32) * shape_.blocks) >> 32, static_cast<std::uint32_t>(hash.bits)};
   }
-  void prefetch(Slot slot) const { __builtin_prefetch(block(slot), 1); }
+  [[gnu::always_inline]] void prefetch(Slot slot) const { __builtin_prefetch(block(slot), 1); }
 
   Added add(Slot slot) {
     std::uint32_t missing = 0;

@@ -74,7 +74,9 @@ class TwoBitMap {
     assert(in_range(n) && "an integer outside the range has no state; ask in_range first");
     return {n.value - shape_.low};
   }
-  void prefetch(Slot slot) const { __builtin_prefetch(&words_[slot.state / 32], 1); }
+  [[gnu::always_inline]] void prefetch(Slot slot) const {
+    __builtin_prefetch(&words_[slot.state / 32], 1);
+  }
 
   Added add(Slot slot) {
     std::uint64_t& word = words_[slot.state / 32];

@@ -53,7 +53,8 @@ TEST(Laws, BatchEqualsOneByOne) {
   for_all_kinds([]<class K>() {
     // Small for the longest batch, so that chains grow and filters overfill in its middle.
     const Want want = want_for<K>(300);
-    for (const std::size_t length : {0, 1, 31, 32, 33, 255, 256, 257, 1'000}) {
+    for (const std::size_t length :
+         {0, 1, 31, 32, 33, 255, 256, 257, 1'000, 2'047, 2'048, 2'049, 5'000}) {
       SCOPED_TRACE(length);
       Set<K> batch(want);
       Set<K> single(want);
