@@ -6,7 +6,8 @@
 //
 // The throw is the price of `set.unite(other);` on a line of its own: a failure can be tested
 // for, or it surfaces as an exception, but it can not vanish.
-// Limits:  in a destructor, where nothing may be thrown, look at a Result<void> or the program ends.
+// Limits:  in a destructor, where nothing may be thrown, look at a Result<void>, or the program
+//          ends.
 // Threads: a Result belongs to one thread at a time.
 #pragma once
 

@@ -17,8 +17,8 @@ constexpr const char* stdin_name = "standard input";
 // Linux gives at most 2 GiB - 4 KiB at once; asking for more is an error elsewhere.
 constexpr std::size_t most_at_once = std::size_t{1} << 30;
 
-Error refused(const std::string& name, const char* what, int error_number) {
-  return {Code::io, name + ": cannot " + what + ": " + std::strerror(error_number)};
+Error refused(const std::string& name, int error_number) {
+  return {Code::io, name + " can not be read: " + std::strerror(error_number)};
 }
 
 Error is_directory(const std::string& name) {
@@ -37,7 +37,7 @@ Result<InputFile> InputFile::open(const std::string& path) {
   do {
     fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   } while (fd < 0 && errno == EINTR);
-  if (fd < 0) return refused(path, "open", errno);
+  if (fd < 0) return refused(path, errno);
   InputFile file(fd, path);
   if (const auto looked = file.look(); !looked) return looked.error();
   return file;
@@ -45,11 +45,11 @@ Result<InputFile> InputFile::open(const std::string& path) {
 
 Result<void> InputFile::look() {
   struct stat facts {};
-  if (::fstat(fd_, &facts) != 0) return refused(name_, "read", errno);
+  if (::fstat(fd_, &facts) != 0) return refused(name_, errno);
   if (S_ISDIR(facts.st_mode)) return is_directory(name_);
   if (!S_ISREG(facts.st_mode)) return {};
   const off_t here = ::lseek(fd_, 0, SEEK_CUR);
-  if (here < 0) return refused(name_, "seek in", errno);
+  if (here < 0) return refused(name_, errno);
   regular_ = true;
   start_ = static_cast<std::uint64_t>(here);
   const auto size = static_cast<std::uint64_t>(facts.st_size);
@@ -100,7 +100,7 @@ Result<std::size_t> InputFile::read(std::span<char> into) {
       errno = EINTR;
     }
   } while (got < 0 && errno == EINTR);
-  if (got < 0) return refused(name_, "read", errno);
+  if (got < 0) return refused(name_, errno);
   offset_ += static_cast<std::uint64_t>(got);
   return static_cast<std::size_t>(got);
 }
@@ -112,7 +112,7 @@ Result<std::size_t> InputFile::read_at(std::uint64_t offset, std::span<char> int
         ::pread(fd_, into.data() + filled, std::min(into.size() - filled, most_at_once),
                 static_cast<off_t>(start_ + offset + filled));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return refused(name_, "read", errno);
+    if (got < 0) return refused(name_, errno);
     if (got == 0) break;
     filled += static_cast<std::size_t>(got);
   }
@@ -129,9 +129,9 @@ Result<void> check_readable(const std::vector<std::string>& files) {
   for (const std::string& path : files) {
     if (path == "-") continue;
     struct stat facts {};
-    if (::stat(path.c_str(), &facts) != 0) return refused(path, "open", errno);
+    if (::stat(path.c_str(), &facts) != 0) return refused(path, errno);
     if (S_ISDIR(facts.st_mode)) return is_directory(path);
-    if (::access(path.c_str(), R_OK) != 0) return refused(path, "open", errno);
+    if (::access(path.c_str(), R_OK) != 0) return refused(path, errno);
   }
   return {};
 }

@@ -84,7 +84,7 @@ class Work {
     if (all_regular(files_)) return first_look();
     if (rules_.format == IntegerFormat::u64le)
       return Error{Code::bad_input,
-                   "64-bit integers from a pipe can lie anywhere; say where with --range A..B"};
+                   "64-bit integers from a pipe can lie anywhere; give their range"};
     report_.range = Range{0, largest_u32};
     return report_.range;
   }
@@ -132,11 +132,11 @@ class Work {
     if (!all_regular(files_))
       return Error{Code::no_memory, needs +
                                         "; several passes would do, but the input can be read only "
-                                        "once: give a file, a narrower --range or more --memory"};
+                                        "once: give a file, a narrower range or more memory"};
     if (most == 0 || rest / most + 1 > most_passes)
       return Error{Code::no_memory, needs + "; more than " + std::to_string(most_passes) +
-                                        " passes would be needed: give a narrower --range or more "
-                                        "--memory"};
+                                        " passes would be needed: give a narrower range or more "
+                                        "memory"};
     return Cut{most, rest / most + 1};
   }
 

@@ -1,16 +1,16 @@
 // Bytes out: gathered into big writes, to a lent descriptor or to a file of our own.
 //
 //    LineWriter out(STDOUT_FILENO, "standard output");
-//    auto out = LineWriter::create("kept.txt", Existing::refuse);
+//    auto out = LineWriter::create("kept.txt", Overwrite::refuse);
 //
-// A created file appears under its name only when close() is through: until then the bytes are in a
-// temporary file beside it, so that an interrupted run leaves what was there, and the input may be
-// the output. Devices and pipes are written in place.
+// A created file is a DurableFile: it appears under its name only when close() is through, so that
+// an interrupted run leaves what was there, and the input may be the output. Devices and pipes are
+// written in place.
 //
 // append() never fails; the first refusal of the system is kept, what follows is dropped, and
 // flush() and close() say it. Ask good() once per batch.
 // Limits:  whoever writes to pipes must ignore SIGPIPE, else the signal ends the program before
-//          reader_gone() can be asked. No fsync.
+//          reader_gone() can be asked.
 // Threads: one writer, one thread.
 #pragma once
 
@@ -23,10 +23,9 @@
 #include <string_view>
 
 #include <bloomery/error.hpp>
+#include <bloomery/storage/file.hpp>
 
 namespace bloomery {
-
-enum class Existing { refuse, replace };
 
 class LineWriter {
  public:
@@ -36,7 +35,7 @@ class LineWriter {
   LineWriter(int lent_fd, std::string name, std::size_t buffer_bytes = default_buffer_bytes);
   // "-" is the standard output. Error with Code::exists when there is such a file and it shall not
   // be replaced.
-  static Result<LineWriter> create(const std::string& path, Existing existing);
+  static Result<LineWriter> create(const std::string& path, Overwrite overwrite);
 
   LineWriter(LineWriter&& other) noexcept;
   LineWriter& operator=(LineWriter&& other) = delete;
@@ -72,11 +71,11 @@ class LineWriter {
   void append_slowly(std::string_view bytes);
   void write_out();
   void write_all(std::string_view bytes);
+  void write_in_place(std::string_view bytes);
   void fail(int error_number);
   Result<void> outcome() const;
-  Result<void> publish();
 
-  int fd_;
+  int fd_;  // what is written in place; -1: file_
   std::string name_;
   std::size_t buffer_bytes_;
   std::unique_ptr<char[]> buffer_;
@@ -84,11 +83,9 @@ class LineWriter {
   std::uint64_t bytes_written_ = 0;
   std::optional<Error> error_;
   bool reader_gone_ = false;
-  bool owned_ = false;  // the descriptor is ours to close
   bool closed_ = false;
-  std::string temporary_;  // path of the file that becomes `target_`; empty: none
-  std::string target_;
-  Existing existing_ = Existing::refuse;
+  detail::Descriptor owned_;  // fd_, if it is ours to close
+  std::optional<DurableFile> file_;
 };
 
 }  // namespace bloomery

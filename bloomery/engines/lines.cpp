@@ -8,6 +8,20 @@
 
 namespace bloomery {
 
+std::string quoted(std::string_view line) {
+  constexpr std::size_t most_bytes = 40;
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text = "'";
+  for (const char c : line.substr(0, most_bytes)) {
+    const auto value = static_cast<unsigned char>(c);
+    if (c >= ' ' && c <= '~')
+      text += c;
+    else
+      text += {'\\', 'x', digits[value >> 4], digits[value & 15]};
+  }
+  return text + (line.size() > most_bytes ? "'..." : "'");
+}
+
 LineReader::LineReader(InputFile file, LineRules rules, std::size_t block_bytes)
     : file_(std::move(file)), rules_(std::move(rules)), block_bytes_(block_bytes) {
   assert(!rules_.delimiter.empty() && "a delimiter has at least one byte");

@@ -35,11 +35,14 @@ namespace bloomery {
 
 // How bytes become lines.
 struct LineRules {
-  std::string delimiter = "\n";  // one byte or several; std::string(1, '\0') for -0
+  std::string delimiter = "\n";  // one byte or several; std::string(1, '\0') for a zero byte
   bool strip_cr = false;         // one carriage return at the end of a line is not part of it
 };
 
 using Lines = std::span<const std::string_view>;
+
+// A line as a sentence can show it: short, in quotes, unprintable bytes as \xHH.
+std::string quoted(std::string_view line);
 
 // Half of a common 1 MiB second-level cache: the block is still there when its lines are hashed.
 inline constexpr std::size_t default_block_bytes = std::size_t{512} << 10;

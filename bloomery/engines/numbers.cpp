@@ -24,7 +24,8 @@ bool is_text(IntegerFormat format) {
 
 std::size_t record_bytes(IntegerFormat format) { return format == IntegerFormat::u32le ? 4 : 8; }
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+// A newline too: a file of "1,2,3" ends with one whatever the delimiter is.
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
@@ -84,15 +85,6 @@ char* print_text(char* at, std::uint64_t value, IntegerFormat format) {
     if (shift > 0) *at++ = '.';
   }
   return at;
-}
-
-// A line as a sentence can show it: short, and printable.
-std::string quoted(std::string_view line) {
-  constexpr std::size_t shown = 40;
-  std::string text(line.substr(0, shown));
-  for (char& c : text)
-    if (c < ' ' || c > '~') c = '?';
-  return "'" + text + (line.size() > shown ? "...'" : "'");
 }
 
 std::string why_bad(std::string_view text, IntegerFormat format) {

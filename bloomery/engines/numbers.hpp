@@ -26,7 +26,7 @@
 namespace bloomery {
 
 enum class IntegerFormat {
-  text,   // one decimal integer a line, blanks around it allowed; no sign
+  text,   // one decimal integer a line, blanks and newlines around it allowed; no sign
   u32le,  // 4 bytes each, lowest first
   u64le,  // 8 bytes each, lowest first
   ipv4,   // one dotted address a line: 10.0.0.1

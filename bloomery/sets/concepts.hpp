@@ -94,8 +94,8 @@ concept Ranged = Kind<S> && requires(const S s, typename S::Input in) {
   { s.in_range(in) } -> std::same_as<bool>;
 };
 
-// prefetch must be [[gnu::always_inline]]: GCC takes a function whose only act is a prefetch for one
-// without effect, and drops the call.
+// prefetch must be [[gnu::always_inline]]: GCC takes a function whose only act is a prefetch for
+// one without effect, and drops the call.
 template <class S>
 concept Prefetchable = Kind<S> && requires(const S s, typename S::Slot slot) {
   s.prefetch(slot);

@@ -29,7 +29,7 @@ std::uint64_t HashSet::tail_slots(std::uint64_t slots) {
   return std::min<std::uint64_t>(slots, 64) + slots / 64;
 }
 
-// Slots for a shard's part of the keys, with four spreads of room: some shards get more than others.
+// Slots for a shard's part of the keys, with four spreads of room: some get more than others.
 std::uint64_t HashSet::planned_slots(std::uint64_t keys) {
   const double part = static_cast<double>(keys) / shard_count;
   return slots_for(static_cast<std::uint64_t>(part + 4 * std::sqrt(part)) + 1);

@@ -159,10 +159,13 @@ Result<void> StoredFile::load(std::span<const std::byte> mapped) const {
 
 Error DurableFile::refused(const std::string& what, int number) const {
   const Code code = number == EEXIST ? Code::exists : Code::io;
+  if (number == ENOSPC || number == EDQUOT)
+    return {code, name_ + " can not be written: the disk is full; make room and try again"};
   return {code, name_ + " can not be written: " + what + system_text(number)};
 }
 
-Result<DurableFile> DurableFile::create(const std::filesystem::path& target, Overwrite overwrite) {
+Result<DurableFile> DurableFile::create(const std::filesystem::path& target, Overwrite overwrite,
+                                        unsigned mode) {
   DurableFile file(target.string(), overwrite);
   struct stat before {};
   const bool there = ::stat(target.c_str(), &before) == 0;
@@ -187,7 +190,7 @@ Result<DurableFile> DurableFile::create(const std::filesystem::path& target, Ove
   if (!file.directory_.is_open())
     return file.refused("the directory " + file.directory_name_ + ": ", errno);
   // Never readable by more people than the file it replaces, not even for a moment.
-  if (auto made = file.make_temporary(there ? 0600 : 0666); !made) return made.error();
+  if (auto made = file.make_temporary(there ? 0600 : mode); !made) return made.error();
   if (there) file.keep_owner_and_mode(before.st_mode, before.st_uid, before.st_gid);
   return file;
 }

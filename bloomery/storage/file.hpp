@@ -82,9 +82,11 @@ class StoredFile {
 class DurableFile {
  public:
   // Nothing under the target's name changes before commit(). A symbolic link is followed: what it
-  // points to is written. An existing file gives its mode bits to the new one. Refuses, before
-  // anything is written, a target that is no regular file or is write-protected.
-  static Result<DurableFile> create(const std::filesystem::path& target, Overwrite overwrite);
+  // points to is written. An existing file gives owner and mode to the new one; another gets
+  // `mode`, less the umask. Refuses, before anything is written, a target that is no regular file
+  // or is write-protected, and a directory that is missing or not ours to write to.
+  static Result<DurableFile> create(const std::filesystem::path& target, Overwrite overwrite,
+                                    unsigned mode = 0666);
 
   DurableFile(DurableFile&& other) noexcept;
   DurableFile& operator=(DurableFile&&) = delete;

@@ -52,13 +52,21 @@ struct OpenOptions {
   std::optional<SecretKey> key = {};  // for hardened images whose key is elsewhere
 };
 
-// Equal images give equal bytes. On an Error the file at `path` is what it was.
+// Equal images give equal bytes. On an Error the file at `path` is what it was. A new file with a
+// secret key in it is for its owner only (mode 0600); one that is replaced keeps its mode.
 Result<void> save_image(const std::filesystem::path& path, const Image& image,
                         const SaveOptions& options = {});
 // Code::not_ours, unsupported or damaged say what is wrong with the bytes, io that they can not be
 // had, mismatch that the secret key is missing or another one.
 Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& options = {});
-// Checks every byte, but needs no secret key. Returns how many bytes that were.
-Result<std::uint64_t> verify_image(const std::filesystem::path& path);
+// What can be had of an image without its secret key.
+struct VerifiedImage {
+  std::uint64_t bytes = 0;  // of the file
+  Parts parts = {};
+  KeyRules rules = {};
+};
+// Checks every byte, but needs no secret key. Whether the parts fit each other, AnySet::from_parts
+// knows.
+Result<VerifiedImage> verify_image(const std::filesystem::path& path);
 
 }  // namespace bloomery

@@ -226,6 +226,8 @@ Result<Head> read_head(const About& about, const StoredFile& file) {
   if (!directory) return directory.error();
   auto layout = read_layout(about, *block, *directory);
   if (!layout) return layout.error();
+  if (directory->key && Hasher::hardened(*directory->key).key_check() != block->key_check)
+    return about.damaged("its secret key does not match its check value");
   return Head{*block, std::move(*directory), std::move(*layout)};
 }
 
@@ -294,9 +296,6 @@ Result<Memory> map_checked(const About& about, const StoredFile& file, const Hea
 Result<Hasher> make_hasher(const About& about, const Head& head,
                            const std::optional<SecretKey>& given) {
   if (head.block.mode == HashMode::fast) return Hasher(head.block.seed);
-  if (head.directory.key &&
-      Hasher::hardened(*head.directory.key).key_check() != head.block.key_check)
-    return about.damaged("its secret key does not match its check value");
   if (!given && !head.directory.key)
     return Error{Code::mismatch,
                  about.name +
@@ -308,6 +307,18 @@ Result<Hasher> make_hasher(const About& about, const Head& head,
                                      " was built with another secret key; give the key "
                                      "file it was built with"};
   return hasher;
+}
+
+// The parts with their payloads in the mapping.
+Parts take_parts(Head& head, const Memory& memory) {
+  Parts parts = std::move(head.directory.parts);
+  for (std::size_t i = 0; i < parts.parts.size(); ++i) {
+    Part& part = parts.parts[i];
+    const Region& place = head.layout.payloads[i];
+    part.memory = memory.part(place.offset, place.length);
+    part.payload = std::as_const(part.memory).bytes();
+  }
+  return parts;
 }
 
 }  // namespace
@@ -324,13 +335,7 @@ Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& o
   if (!memory) return memory.error();
 
   Image image;
-  image.parts = std::move(head->directory.parts);
-  for (std::size_t i = 0; i < image.parts.parts.size(); ++i) {
-    Part& part = image.parts.parts[i];
-    const Region& place = head->layout.payloads[i];
-    part.memory = memory->part(place.offset, place.length);
-    part.payload = std::as_const(part.memory).bytes();
-  }
+  image.parts = take_parts(*head, *memory);
   image.hasher = *hasher;
   image.rules = std::move(head->directory.rules);
   image.uuid = head->block.uuid;
@@ -338,15 +343,16 @@ Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& o
   return image;
 }
 
-Result<std::uint64_t> verify_image(const std::filesystem::path& path) {
+Result<VerifiedImage> verify_image(const std::filesystem::path& path) {
   const About about{path.string()};
   const auto file = StoredFile::open(path);
   if (!file) return file.error();
-  const auto head = read_head(about, *file);
+  auto head = read_head(about, *file);
   if (!head) return head.error();
   const auto memory = map_checked(about, *file, *head, Verify::checksums);
   if (!memory) return memory.error();
-  return file->size_bytes();
+  return VerifiedImage{file->size_bytes(), take_parts(*head, *memory),
+                       std::move(head->directory.rules)};
 }
 
 }  // namespace bloomery

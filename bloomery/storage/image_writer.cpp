@@ -160,7 +160,9 @@ Result<void> save_image(const std::filesystem::path& path, const Image& image,
   if (auto savable = check_savable(path, image); !savable) return savable.error();
   auto plan = make_plan(path, image);
   if (!plan) return plan.error();
-  auto file = DurableFile::create(path, options.overwrite);
+  // Who can read the secret key can make keys collide.
+  const bool secret = image.hasher.mode() == HashMode::hardened && !image.key_is_elsewhere;
+  auto file = DurableFile::create(path, options.overwrite, secret ? 0600 : 0666);
   if (!file) return file.error();
   if (auto done = write_image(*file, image.parts, std::move(*plan)); !done) return done.error();
   return file->commit();

@@ -50,7 +50,7 @@ Numbers expected(const Numbers& numbers, IntegerVerb verb, Range range) {
 class Integers : public testing::Test {
  protected:
   Result<IntegerReport> run(const std::vector<std::string>& files, const IntegerRules& rules) {
-    auto out = LineWriter::create(scratch.path("out"), Existing::replace).value();
+    auto out = LineWriter::create(scratch.path("out"), Overwrite::replace).value();
     auto report = run_integers(files, rules, out);
     EXPECT_TRUE(out.close());
     return report;
@@ -169,7 +169,7 @@ TEST_F(Integers, ALineThatIsNoNumberIsNamedWithItsNumberAndNothingIsPrinted) {
                          {"99999999999999999999999", "larger than"},
                          {"\x01"
                           "b",
-                          "'?b'"}};
+                          "'\\x01b'"}};
   for (const BadLine& one : bad) {
     const std::string path = text("1\n2\n" + std::string(one.line) + "\n4\n");
     const auto refused = run({path}, {});
@@ -236,7 +236,7 @@ TEST_F(Integers, WideIntegersFromAPipeNeedARange) {
   const Feed feed(encoded({1, 2}, IntegerFormat::u64le));
   const auto refused = run({feed.path()}, {.format = IntegerFormat::u64le});
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().sentence.find("--range"), std::string::npos);
+  EXPECT_NE(refused.error().sentence.find("give their range"), std::string::npos);
   EXPECT_TRUE(run({feed.path()}, {.format = IntegerFormat::u64le, .range = Range{0, 5}}));
   EXPECT_EQ(output(), "1\n2\n");
 }

@@ -36,7 +36,7 @@ TEST(LineWriter, GathersAndKeepsTheOrderOfSmallAndLargePieces) {
 
 TEST(LineWriter, ACreatedFileAppearsOnlyWhenClosed) {
   const Scratch scratch;
-  auto out = LineWriter::create(scratch.path("out"), Existing::refuse).value();
+  auto out = LineWriter::create(scratch.path("out"), Overwrite::refuse).value();
   out.append("a\n");
   EXPECT_TRUE(out.flush());
   EXPECT_FALSE(std::filesystem::exists(scratch.path("out")));
@@ -49,7 +49,7 @@ TEST(LineWriter, AFileThatIsNotClosedLeavesNothingBehind) {
   const Scratch scratch;
   const std::string path = scratch.file("out", "before");
   {
-    auto out = LineWriter::create(path, Existing::replace).value();
+    auto out = LineWriter::create(path, Overwrite::replace).value();
     out.append("after");
   }
   EXPECT_EQ(bytes_of(path), "before");
@@ -60,10 +60,10 @@ TEST(LineWriter, ReplacesOnlyWhenTold) {
   const Scratch scratch;
   const std::string path = scratch.file("out", "before");
   ::chmod(path.c_str(), 0640);
-  const auto refused = LineWriter::create(path, Existing::refuse);
+  const auto refused = LineWriter::create(path, Overwrite::refuse);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::exists);
-  auto out = LineWriter::create(path, Existing::replace).value();
+  auto out = LineWriter::create(path, Overwrite::replace).value();
   out.append("after");
   EXPECT_TRUE(out.close());
   EXPECT_EQ(bytes_of(path), "after");
@@ -74,7 +74,7 @@ TEST(LineWriter, ReplacesOnlyWhenTold) {
 
 TEST(LineWriter, RefusesAFileThatSomebodyElseMadeMeanwhile) {
   const Scratch scratch;
-  auto out = LineWriter::create(scratch.path("out"), Existing::refuse).value();
+  auto out = LineWriter::create(scratch.path("out"), Overwrite::refuse).value();
   out.append("ours");
   scratch.file("out", "theirs");
   const auto closed = out.close();
@@ -88,15 +88,49 @@ TEST(LineWriter, ReplacesTheFileBehindALink) {
   const Scratch scratch;
   const std::string path = scratch.file("real", "before");
   std::filesystem::create_symlink(path, scratch.path("link"));
-  auto out = LineWriter::create(scratch.path("link"), Existing::replace).value();
+  auto out = LineWriter::create(scratch.path("link"), Overwrite::replace).value();
   out.append("after");
   EXPECT_TRUE(out.close());
   EXPECT_TRUE(std::filesystem::is_symlink(scratch.path("link")));
   EXPECT_EQ(bytes_of(path), "after");
 }
 
+TEST(LineWriter, MakesTheFileThatADanglingLinkPointsTo) {
+  const Scratch scratch;
+  std::filesystem::create_symlink("nothing", scratch.path("link"));
+  auto out = LineWriter::create(scratch.path("link"), Overwrite::refuse).value();
+  out.append("a");
+  EXPECT_TRUE(out.close());
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch.path("link")));
+  EXPECT_EQ(bytes_of(scratch.path("nothing")), "a");
+}
+
+TEST(LineWriter, TakesTheLongestNameThereIs) {
+  const Scratch scratch;
+  const std::string path = scratch.path(std::string(255, 'n'));
+  auto out = LineWriter::create(path, Overwrite::refuse).value();
+  out.append("a");
+  EXPECT_TRUE(out.close());
+  EXPECT_EQ(bytes_of(path), "a");
+}
+
+TEST(LineWriter, AFileMayBeLongerThanTheBuffer) {
+  const Scratch scratch;
+  auto out = LineWriter::create(scratch.path("out"), Overwrite::refuse).value();
+  std::string expected;
+  for (int i = 0; i < 300'000; ++i) {
+    const std::string line = std::to_string(i) + "\n";
+    out.append(line);
+    expected += line;
+  }
+  LineWriter moved = std::move(out);
+  EXPECT_EQ(moved.bytes_written(), expected.size());
+  EXPECT_TRUE(moved.close());
+  EXPECT_EQ(bytes_of(scratch.path("out")), expected);
+}
+
 TEST(LineWriter, SaysThatTheDiskIsFull) {
-  auto out = LineWriter::create("/dev/full", Existing::refuse).value();
+  auto out = LineWriter::create("/dev/full", Overwrite::refuse).value();
   out.append("a");
   const auto flushed = out.flush();
   ASSERT_FALSE(flushed);
@@ -122,8 +156,8 @@ TEST(LineWriter, KnowsThatItsReaderHasGone) {
 
 TEST(LineWriter, NamesADirectoryThatCanNotBeWritten) {
   const Scratch scratch;
-  EXPECT_FALSE(LineWriter::create(scratch.path(""), Existing::replace));
-  const auto refused = LineWriter::create(scratch.path("nowhere/out"), Existing::replace);
+  EXPECT_FALSE(LineWriter::create(scratch.path(""), Overwrite::replace));
+  const auto refused = LineWriter::create(scratch.path("nowhere/out"), Overwrite::replace);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().sentence.find("nowhere/out"), std::string::npos);
 }

@@ -167,8 +167,8 @@ TEST(Scalable, IntersectionIsRefusedAsUnsound) {
   EXPECT_EQ(refused.error().code, Code::unsound);
 }
 
-// From link 13 on a share is below 1e-12, which no link can have. It takes more of what is left, and
-// the chain goes on. (At 1e-6 from 1M keys the same comes at link 8, with 256M keys.)
+// From link 13 on a share is below 1e-12, which no link can have. It takes more of what is left,
+// and the chain goes on. (At 1e-6 from 1M keys the same comes at link 8, with 256M keys.)
 TEST(Scalable, GrowsOnWhereALinkCanNotHaveItsShare) {
   auto chain = Scalable::make({.keys = 1, .rate = 1e-9}).value();
   const Hasher hasher;

@@ -59,8 +59,10 @@ TEST(Image, ComesBackAsItWasSaved) {
       const auto after = open_image(scratch / "a.bloom", {.verify = verify}).value();
       expect_equal(before, after);
     }
-    EXPECT_EQ(verify_image(scratch / "a.bloom").value(),
-              std::filesystem::file_size(scratch / "a.bloom"));
+    const auto facts = verify_image(scratch / "a.bloom").value();
+    EXPECT_EQ(facts.bytes, std::filesystem::file_size(scratch / "a.bloom"));
+    EXPECT_EQ(facts.parts.parts.size(), before.parts.parts.size());
+    EXPECT_EQ(facts.rules, before.rules);
   }
   EXPECT_EQ(scratch.names(), std::set<std::string>{"a.bloom"});
 }
@@ -143,6 +145,21 @@ TEST(Image, HardenedCarriesItsKeyUnlessItIsElsewhere) {
   const auto opened = open_image(scratch / "without", {.key = key}).value();
   expect_equal(image, opened);
   EXPECT_TRUE(verify_image(scratch / "without")) << "checking bytes needs no key";
+}
+
+TEST(Image, WithASecretKeyInItIsForItsOwnerOnly) {
+  const ScratchDirectory scratch;
+  const auto mode_of = [&](const std::string& name) {
+    return std::filesystem::status(scratch / name).permissions();
+  };
+  Image image = small_image();
+  save_image(scratch / "fast", image).value();
+  image.hasher = Hasher::hardened({1, 2});
+  save_image(scratch / "with", image).value();
+  EXPECT_EQ(mode_of("with"), std::filesystem::perms(0600));
+  image.key_is_elsewhere = true;
+  save_image(scratch / "without", image).value();
+  EXPECT_EQ(mode_of("without"), mode_of("fast"));
 }
 
 TEST(Image, HardenedRefusesAMissingOrAnotherKey) {

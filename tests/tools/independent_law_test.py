@@ -265,6 +265,45 @@ class IndependentLaw(unittest.TestCase):
         self.assertTrue(any(lines == 2 for _, lines in shapes), shapes)
 
 
+# -- an image from a later version ----------------------------------------------------------------
+
+
+def normalised(image, note):
+    """The same image, saying that its keys were normalised; all checksums fit."""
+    image = bytearray(image)
+    (length,) = struct.unpack_from("<Q", image, 96)
+    (notes,) = struct.unpack_from("<Q", image, 8192 + 8)
+    value = struct.pack("<HHI", 0x8003, 0, len(note)) + note + b"\0" * (-len(note) % 8)
+    image[8192 + length : 8192 + length + len(value)] = value
+    struct.pack_into("<Q", image, 8192 + 8, notes + len(value))
+    directory = bytes(image[8192 : 8192 + length + len(value)])
+    for slot in (0, 1):
+        struct.pack_into("<QQ", image, slot * 4096 + 96, len(directory), hash64(directory, 0))
+        covered = bytes(image[slot * 4096 : slot * 4096 + 4088])
+        struct.pack_into("<Q", image, slot * 4096 + 4088, hash64(covered, slot))
+    return bytes(image)
+
+
+class Normalised(unittest.TestCase):
+    def test_a_set_of_normalised_keys_is_shown_but_neither_asked_nor_copied(self):
+        with tempfile.TemporaryDirectory() as scratch:
+
+            def run(*words):
+                return subprocess.run(
+                    [os.environ["BLOOMERY"], *words], cwd=scratch, capture_output=True, text=True
+                )
+
+            (Path(scratch) / "keys").write_bytes(b"a\nb\n")
+            self.assertEqual(run("build", "-q", "-o", "plain", "keys").returncode, 0)
+            plain = (Path(scratch) / "plain").read_bytes()
+            (Path(scratch) / "set").write_bytes(normalised(plain, b"url/1"))
+            self.assertRegex(run("info", "set").stdout, r"normalisation +url/1\n")
+            for words in (["check", "set", "keys"], ["build", "--like", "set", "-o", "x", "keys"]):
+                ran = run(*words)
+                self.assertEqual((ran.returncode, ran.stdout), (2, ""), words)
+                self.assertIn("set: its keys were normalised as 'url/1'", ran.stderr)
+
+
 if __name__ == "__main__":
     if "BLOOMERY" not in os.environ:
         sys.exit("BLOOMERY must name the command to test")

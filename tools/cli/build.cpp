@@ -13,7 +13,6 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <limits>
 #include <memory>
 
@@ -54,8 +53,9 @@ constexpr std::uint64_t most_gathered = std::uint64_t{1} << 27;
 constexpr Range range_of_pipes{0, 0xffff'ffff};
 
 constexpr const char* story =
-    R"(Without --keys the distinct lines are counted first (8 bytes of memory a line;
-files of more than 2^27 lines are read twice instead, counting repeats as keys).
+    R"(Without --keys the distinct lines are counted first (8 bytes of memory a line,
+up to 16 from a pipe; files of more than 2^27 lines are read twice instead,
+counting repeats as keys).
 Any two of --keys, --rate and --memory give the third; the keys are known by
 counting, so --memory alone gives the lowest rate that fits. With all three,
 --memory is a cap.
@@ -112,7 +112,6 @@ void add_flags(CLI::App& parser, BuildFlags& flags) {
   parser.add_flag("--strict", flags.strict, "exit with 3 if the set became overfull");
   add_speech_flags(parser, flags.speech);
   add_progress_flag(parser, flags.speech);
-  add_files(parser, flags.files);
 }
 
 // All that is fixed before the first line is read.
@@ -141,6 +140,7 @@ Order order_like(const BuildFlags& flags) {
         "--like takes kind, size, range, hash and line rule from a set file; leave --kind, "
         "--keys, --rate, --memory, --range, --seed, --hardened and --crlf out");
   const SetFile like = open_set(*flags.like, flags.hash.key_file, Verify::header);
+  expect_plain_keys(like.set, *flags.like);
   Order order;
   order.row = AnySet::find_row(like.set.kind().name);
   order.hasher = like.set.hasher();
@@ -208,8 +208,8 @@ class Feed {
     warned_ = true;
     messages_.warning(fmt::format(
         "the set is overfull: it was planned for {} keys and gets more; strangers now pass more "
-        "often than {}; give a larger --keys, or none to have the keys counted",
-        print_count(set.capacity()), print_rate(set.rate_asked())));
+        "often than {}; {}",
+        print_count(set.capacity()), print_rate(set.rate_asked()), advice_overfull()));
   }
 
   const BuildFlags& flags() const { return flags_; }
@@ -217,6 +217,13 @@ class Feed {
   Messages& messages() { return messages_; }
 
  private:
+  const char* advice_overfull() const {
+    if (flags_.like) return "that is the size of the set of --like; leave --like out";
+    if (order_.row->grows) return "it may not grow beyond --memory; give more";
+    if (flags_.size.keys) return "give a larger --keys, or none to have the keys counted";
+    return "the files grew while they were read; run again";
+  }
+
   const BuildFlags& flags_;
   const Order& order_;
   Messages& messages_;
@@ -327,10 +334,7 @@ std::string output_path(const BuildFlags& flags) {
   if (!flags.output.path) refuse("build needs -o F, the set file to make");
   const std::string& path = *flags.output.path;
   if (path == "-") refuse("a set file can not go to standard output; give -o a file name");
-  // Said again when it is saved; said now because building may take long.
-  std::error_code unseen;
-  if (!flags.output.force && std::filesystem::exists(path, unseen))
-    refuse(fmt::format("{} exists; --force replaces it", path));
+  expect_creatable(path, flags.output.force);
   return path;
 }
 
@@ -368,7 +372,10 @@ Command build_command(CLI::App& program) {
   auto flags = std::make_shared<BuildFlags>();
   CLI::App* parser = program.add_subcommand("build", "make a set file from lines");
   add_flags(*parser, *flags);
-  return {parser, "build -o F [FLAGS] [FILE...]", story,
+  return {parser,
+          "build -o F [FLAGS] [FILE...]",
+          story,
+          {.rest = &flags->files},
           [flags](Messages& messages) { return run(*flags, messages); }};
 }
 

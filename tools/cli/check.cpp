@@ -63,8 +63,6 @@ Examples:
 )";
 
 void add_flags(CLI::App& parser, CheckFlags& flags) {
-  parser.add_option("F", flags.set, "the set file")->required();
-  add_files(parser, flags.files);
   parser.add_flag("-v,--invert", flags.invert, "print the lines that are surely absent");
   parser.add_flag("-c,--count", flags.count, "print only how many lines that would be");
   parser.add_flag("-q,--quiet", flags.quiet, "print nothing; the exit code answers");
@@ -173,6 +171,7 @@ Exit run(const CheckFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   const Verify verify = flags.trust ? Verify::header : Verify::checksums;
   const SetFile file = open_set(flags.set, flags.key_file, verify);
+  expect_plain_keys(file.set, flags.set);
   expect_text_keys(file.set, flags.set);
   expect_input(flags.files, "check F");
   const auto start = Clock::now();
@@ -199,7 +198,10 @@ Command check_command(CLI::App& program) {
   auto flags = std::make_shared<CheckFlags>();
   CLI::App* parser = program.add_subcommand("check", "print the lines that may be in a set file");
   add_flags(*parser, *flags);
-  return {parser, "check [FLAGS] F [FILE...]", story,
+  return {parser,
+          "check [FLAGS] F [FILE...]",
+          story,
+          {.needed = {{"F", &flags->set}}, .rest = &flags->files},
           [flags](Messages& messages) { return run(*flags, messages); }};
 }
 

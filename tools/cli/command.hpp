@@ -8,6 +8,7 @@
 #include <string>
 
 #include "messages.hpp"
+#include "operands.hpp"
 
 namespace CLI {
 class App;
@@ -27,6 +28,7 @@ struct Command {
   CLI::App* parser;
   std::string usage;  // what follows "bloomery "
   std::string story;  // what --help says after the flags: how it works, exit codes, examples
+  Operands operands;  // where the words that are no flags go
   std::function<Exit(Messages&)> run;
 };
 

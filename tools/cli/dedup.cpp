@@ -42,7 +42,7 @@ constexpr const char* story =
 remembered in a few bits, so a new line can be taken for a repeat and be lost,
 with at most the chance --rate. The report tells how many lines that probably
 was; above half a line there is a warning. --exact remembers 128-bit hashes
-instead, about 18 bytes a line, and loses nothing (use --exact --hardened if
+instead, 18 to 23 bytes a line, and loses nothing (use --exact --hardened if
 somebody may choose lines to collide).
 
 Without --keys, files are sampled to size the set, and for a pipe the set grows.
@@ -65,7 +65,8 @@ Examples:
 
 void add_flags(CLI::App& parser, DedupFlags& flags) {
   add_size_flags(parser, flags.size, "chance that a new line is taken for a repeat; 1e-6");
-  parser.add_flag("--exact", flags.exact, "lose no line; about 18 bytes of memory a line");
+  parser.add_flag("--exact", flags.exact,
+                  "lose no line; 18 to 23 bytes of memory for each different one");
   parser.add_flag("-i,--repeated", flags.repeated, "print the repeats instead of the first ones");
   add_line_flags(parser, flags.lines);
   add_crlf_flag(parser, flags.lines,
@@ -78,7 +79,6 @@ void add_flags(CLI::App& parser, DedupFlags& flags) {
   parser.add_flag("--strict", flags.strict, "exit with 3 if the set became overfull");
   add_speech_flags(parser, flags.speech);
   add_progress_flag(parser, flags.speech);
-  add_files(parser, flags.files);
 }
 
 // The first row of the register that grows by itself and is (or is not) exact.
@@ -88,38 +88,70 @@ const KindRow& growing_row(bool exact) {
   refuse("this build has no set that grows; give --keys");
 }
 
+// What fixed the size of the set: what to blame, and what to change, if it gets overfull.
+enum class SizedBy { keys, memory, sample };
+
+struct SizedSet {
+  AnySet set;
+  SizedBy by;
+};
+
 // A set that may not grow: of this rate, and never above the memory cap.
-AnySet capped_set(Want want, const Hasher& hasher) {
+SizedSet capped_set(Want want, SizedBy by, const Hasher& hasher) {
   const KindRow& row = *AnySet::find_row("blocked");
-  if (want.memory_bytes > 0) {
-    // Fewer keys than expected if they do not fit; the set then says when it is overfull.
-    Want most = want;
-    most.keys = 0;
-    const std::uint64_t fitting = row.complete(most).value().keys;
-    if (want.keys == 0 || want.keys > fitting) want.keys = fitting;
+  // Fewer keys than expected if they do not fit; the set then says when it is overfull.
+  Want most = want;
+  most.keys = 0;
+  const std::uint64_t fitting = row.complete(most).value().keys;
+  if (want.keys == 0 || want.keys > fitting) {
+    want.keys = fitting;
+    by = SizedBy::memory;
   }
-  return AnySet::make(row.id.name, want, hasher).value();
+  return {AnySet::make(row.id.name, want, hasher).value(), by};
 }
 
-AnySet make_set(const DedupFlags& flags, const LineRules& rules) {
+// Lines are not keys: a file of repeats may fit though its lines would not. Then the set starts
+// small and grows up to the cap.
+void drop_hint_that_does_not_fit(Want& want, const KindRow& row) {
+  if (want.memory_bytes > 0 && row.planned_bytes(want).value() > want.memory_bytes) want.keys = 0;
+}
+
+SizedSet make_set(const DedupFlags& flags, const LineRules& rules) {
   Want want = want_of(flags.size);
   const Hasher hasher = hasher_of(flags.hash);
   if (flags.exact && flags.size.rate) refuse("--exact and --rate exclude each other");
   if (!flags.exact && want.rate == 0) want.rate = default_rate;
-  if (want.keys == 0 && !(want.memory_bytes > 0 && !all_regular(flags.files))) {
-    const Want sampled = dedup_want(flags.files, rules, want.rate).value();
-    want.keys = sampled.keys;
-  }
-  if (flags.exact) return AnySet::make(growing_row(true).id.name, want, hasher).value();
-  if (want.memory_bytes > 0) return capped_set(want, hasher);
-  return AnySet::make(growing_row(false).id.name, want, hasher).value();
+  const SizedBy by = want.keys > 0 ? SizedBy::keys : SizedBy::sample;
+  if (want.keys == 0 && !(want.memory_bytes > 0 && !all_regular(flags.files)))
+    want.keys = dedup_want(flags.files, rules, want.rate).value().keys;
+  if (want.memory_bytes > 0 && !flags.exact) return capped_set(want, by, hasher);
+  const KindRow& row = growing_row(flags.exact);
+  if (flags.exact && by == SizedBy::sample) drop_hint_that_does_not_fit(want, row);
+  return {AnySet::make(row.id.name, want, hasher).value(), by};
 }
 
-void warn_overfull(const DedupReport& so_far, const AnySet& set, Messages& messages) {
+std::string why_overfull(SizedBy by, const std::string& keys) {
+  switch (by) {
+    case SizedBy::keys: return fmt::format("--keys planned it for {} keys", keys);
+    case SizedBy::memory: return fmt::format("only {} keys fit --memory at that rate", keys);
+    case SizedBy::sample: return fmt::format("a sample of the files promised {} keys", keys);
+  }
+  return "";
+}
+
+const char* advice_overfull(SizedBy by) {
+  if (by == SizedBy::memory) return "give more --memory or a higher --rate";
+  return by == SizedBy::keys ? "give a larger --keys" : "give --keys";
+}
+
+// A set without a cap on its memory grows and never comes here.
+void warn_overfull(const DedupReport& so_far, const SizedSet& sized, Messages& messages) {
+  const AnySet& set = sized.set;
   messages.warning(fmt::format(
-      "the set is overfull after {} lines: it was planned for {} keys, and the chance that a new "
-      "line is lost now rises above {}; give more --memory, a larger --keys, or --exact",
-      print_count(so_far.lines_in), print_count(set.capacity()), print_rate(set.rate_asked())));
+      "the set is overfull after {} lines, and the chance that a new line is lost now rises above "
+      "{}: {}; {}",
+      print_count(so_far.lines_in), print_rate(set.rate_asked()),
+      why_overfull(sized.by, print_count(set.capacity())), advice_overfull(sized.by)));
 }
 
 void warn_lost(const DedupReport& report, bool repeated, Messages& messages) {
@@ -153,7 +185,8 @@ Exit run(const DedupFlags& flags, Messages& messages) {
   const bool strip_cr = crlf_of(flags.lines, Crlf::keep) == Crlf::strip;
   expect_input(flags.files, "dedup");
   const auto start = Clock::now();
-  AnySet set = make_set(flags, rules);
+  SizedSet sized = make_set(flags, rules);
+  AnySet& set = sized.set;
   Inputs inputs(flags.files, rules);
   LineWriter out = open_output(flags.output);
   Progress progress(messages, when, total_bytes(flags.files));
@@ -161,12 +194,12 @@ Exit run(const DedupFlags& flags, Messages& messages) {
       .repeated = flags.repeated,
       .strip_cr = strip_cr,
       .progress = [&](const DedupReport& now) { progress.update(now.bytes_in, now.lines_in); },
-      .on_overfull = [&](const DedupReport& now) { warn_overfull(now, set, messages); }};
+      .on_overfull = [&](const DedupReport& now) { warn_overfull(now, sized, messages); }};
   const auto found = dedup(set, inputs, out, how);
   progress.finish();
   if (out.reader_gone()) return Exit::good;
   const DedupReport done = found ? *found : throw Failure(found.error());
-  out.close().value();
+  close_output(out);
   warn_lost(done, flags.repeated, messages);
   if (flags.speech.json || flags.stats || (messages.on_terminal() && !flags.quiet)) {
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -182,7 +215,10 @@ Command dedup_command(CLI::App& program) {
   auto flags = std::make_shared<DedupFlags>();
   CLI::App* parser = program.add_subcommand("dedup", "print each line the first time it comes");
   add_flags(*parser, *flags);
-  return {parser, "dedup [FLAGS] [FILE...]", story,
+  return {parser,
+          "dedup [FLAGS] [FILE...]",
+          story,
+          {.rest = &flags->files},
           [flags](Messages& messages) { return run(*flags, messages); }};
 }
 

@@ -130,7 +130,7 @@ SecretKey read_key_file(const std::string& path) {
   char bytes[64];
   file.read(bytes, sizeof bytes);
   if (!file.is_open() || file.bad())
-    refuse(fmt::format("{}: cannot read the key file: {}", path, std::strerror(errno)));
+    refuse(fmt::format("the key file {} can not be read: {}", path, std::strerror(errno)));
   const std::string_view text(bytes, static_cast<std::size_t>(file.gcount()));
   if (text.size() == 16) return key_from_bytes(reinterpret_cast<const unsigned char*>(bytes));
   if (const auto key = key_from_digits(text)) return *key;
@@ -152,10 +152,5 @@ void obey(const SpeechFlags& flags, Messages& messages) {
 }
 
 When progress_of(const SpeechFlags& flags) { return when_of("--progress", flags.progress); }
-
-void add_files(CLI::App& parser, std::vector<std::string>& files) {
-  parser.add_option("FILE", files, "what to read; - or none: standard input")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
 
 }  // namespace bloomery::cli

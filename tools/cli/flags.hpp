@@ -70,6 +70,4 @@ void add_progress_flag(CLI::App& parser, SpeechFlags& flags);
 void obey(const SpeechFlags& flags, Messages& messages);
 When progress_of(const SpeechFlags& flags);
 
-void add_files(CLI::App& parser, std::vector<std::string>& files);
-
 }  // namespace bloomery::cli

@@ -94,10 +94,12 @@ Exit run(const InfoFlags& flags, Messages& messages) {
 Command info_command(CLI::App& program) {
   auto flags = std::make_shared<InfoFlags>();
   CLI::App* parser = program.add_subcommand("info", "kind, size, fill and rate of a set file");
-  parser->add_option("F", flags->set, "the set file")->required();
   add_key_file_flag(*parser, flags->key_file);
   add_speech_flags(*parser, flags->speech);
-  return {parser, "info [FLAGS] F", story,
+  return {parser,
+          "info [FLAGS] F",
+          story,
+          {.needed = {{"F", &flags->set}}},
           [flags](Messages& messages) { return run(*flags, messages); }};
 }
 

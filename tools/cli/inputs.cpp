@@ -7,15 +7,25 @@
 #include <algorithm>
 
 #include <bloomery/engines/input_file.hpp>
+#include <bloomery/storage/file.hpp>
 
 #include "command.hpp"
 
 namespace bloomery::cli {
+namespace {
+
+// The library does not know what the flag is called.
+[[noreturn]] void refuse_output(const std::string& path, const Error& error) {
+  if (error.code != Code::exists) throw Failure(error);
+  throw Failure(Error{error.code, path + " exists; --force replaces it"});
+}
+
+}  // namespace
 
 void expect_input(const std::vector<std::string>& files, std::string_view command) {
-  const bool reads_stdin =
-      files.empty() || std::find(files.begin(), files.end(), "-") != files.end();
-  if (reads_stdin && isatty(STDIN_FILENO) == 1)
+  const auto stdins = std::count(files.begin(), files.end(), "-");
+  if (stdins > 1) refuse("standard input (-) is named more than once, and can be read only once");
+  if ((files.empty() || stdins == 1) && isatty(STDIN_FILENO) == 1)
     refuse(
         fmt::format("standard input is a terminal; name a FILE or pipe lines in, as in "
                     "'bloomery {0} FILE'; 'bloomery {0} -h' helps",
@@ -32,20 +42,19 @@ void add_output_flags(CLI::App& parser, OutputFlags& flags) {
 LineWriter open_output(const OutputFlags& flags) {
   if (!flags.path || *flags.path == "-") return LineWriter(STDOUT_FILENO, "standard output");
   auto created =
-      LineWriter::create(*flags.path, flags.force ? Existing::replace : Existing::refuse);
-  return std::move(created).value();
+      LineWriter::create(*flags.path, flags.force ? Overwrite::replace : Overwrite::refuse);
+  if (!created) refuse_output(*flags.path, created.error());
+  return std::move(*created);
 }
 
-std::string quoted(std::string_view line) {
-  constexpr std::size_t most_bytes = 40;
-  std::string text = "'";
-  for (const char c : line.substr(0, most_bytes)) {
-    if (c >= ' ' && c <= '~')
-      text += c;
-    else
-      text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  return text + (line.size() > most_bytes ? "'..." : "'");
+void close_output(LineWriter& out) {
+  if (const auto closed = out.close(); !closed) refuse_output(out.name(), closed.error());
+}
+
+void expect_creatable(const std::string& path, bool force) {
+  // Makes a temporary file beside the target and drops it: no other question is as sure.
+  const auto made = DurableFile::create(path, force ? Overwrite::replace : Overwrite::refuse);
+  if (!made) refuse_output(path, made.error());
 }
 
 }  // namespace bloomery::cli

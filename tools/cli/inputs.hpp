@@ -12,7 +12,8 @@
 namespace bloomery::cli {
 
 // Refuses files that can not be read, and a standard input at which somebody would have to type:
-// better a hint than a silent wait. `command` is for the hint.
+// better a hint than a silent wait. Standard input can be given once: a pipe is empty the second
+// time. `command` is for the hint.
 void expect_input(const std::vector<std::string>& files, std::string_view command);
 
 struct OutputFlags {
@@ -22,8 +23,8 @@ struct OutputFlags {
 void add_output_flags(CLI::App& parser, OutputFlags& flags);
 // The file, or the standard output.
 LineWriter open_output(const OutputFlags& flags);
-
-// A line as it may be shown in a sentence: short, in quotes, unprintable bytes as \xHH.
-std::string quoted(std::string_view line);
+void close_output(LineWriter& out);
+// Refuses now what could not be made later: building may take long.
+void expect_creatable(const std::string& path, bool force);
 
 }  // namespace bloomery::cli

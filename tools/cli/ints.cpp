@@ -65,8 +65,6 @@ Examples:
 )";
 
 void add_flags(CLI::App& parser, IntsFlags& flags) {
-  parser.add_option("VERB", flags.verb, "sort, count, once, dups or missing")->required();
-  add_files(parser, flags.files);
   parser.add_option("--range", flags.range, "which integers, both ends included")
       ->type_name("A..B");
   parser.add_option("--format", flags.format, "text by default; ipv4: one address a line")
@@ -161,6 +159,8 @@ Exit run(const IntsFlags& flags, Messages& messages) {
   if (rules.verb == IntegerVerb::count && flags.output.path)
     refuse("'ints count' prints one number; --output is for the other verbs");
   expect_input(flags.files, "ints " + flags.verb);
+  if (rules.format == IntegerFormat::u64le && !rules.range && !all_regular(flags.files))
+    refuse("64-bit integers from a pipe can lie anywhere; say where with --range A..B");
   const auto start = Clock::now();
   LineWriter out = open_output(flags.output);
   Progress progress(messages, when, total_bytes(flags.files));
@@ -171,7 +171,7 @@ Exit run(const IntsFlags& flags, Messages& messages) {
   if (!found && found.error().code == Code::out_of_range)
     refuse(found.error().sentence + ", or --skip-bad to pass over it");
   const IntegerReport done = found ? *found : throw Failure(found.error());
-  out.close().value();
+  close_output(out);
   warn_bad(done, messages);
   tell(flags, done, std::chrono::duration<double>(Clock::now() - start).count(), messages);
   return Exit::good;
@@ -183,7 +183,10 @@ Command ints_command(CLI::App& program) {
   auto flags = std::make_shared<IntsFlags>();
   CLI::App* parser = program.add_subcommand("ints", "exact work on unsigned integers");
   add_flags(*parser, *flags);
-  return {parser, "ints sort|count|once|dups|missing [FLAGS] [FILE...]", story,
+  return {parser,
+          "ints sort|count|once|dups|missing [FLAGS] [FILE...]",
+          story,
+          {.needed = {{"VERB", &flags->verb}}, .rest = &flags->files},
           [flags](Messages& messages) { return run(*flags, messages); }};
 }
 

@@ -66,35 +66,23 @@ std::vector<std::string> flags_of(const CLI::App& parser) {
   return flags;
 }
 
-const Command* chosen(std::span<const Command> commands) {
-  for (const Command& command : commands)
-    if (command.parser->parsed()) return &command;
-  return nullptr;
-}
-
-// The sentence for an unknown flag or a word too many, or nothing if CLI11 found something else.
-std::string unknown_word(const Command& command) {
+// The sentence for an unknown flag, or nothing if CLI11 found something else.
+std::string unknown_flag(const Command& command) {
   const std::string name = command.parser->get_name();
-  for (const std::string& word : command.parser->remaining()) {
-    if (word == "--") continue;
-    if (!word.starts_with('-'))
-      return fmt::format("'{}' is one word too many for '{}'; 'bloomery {} -h' shows the usage",
-                         word, name, name);
-    const std::string flag = word.substr(0, word.find('='));
-    return fmt::format("'{}' has no flag '{}'.{} 'bloomery {} -h' lists them", name, flag,
-                       did_you_mean(flag, flags_of(*command.parser)), name);
-  }
-  return "";
+  const std::vector<std::string> unknown = command.parser->remaining();
+  if (unknown.empty()) return "";
+  const std::string flag = unknown.front().substr(0, unknown.front().find('='));
+  return fmt::format("'{}' has no flag '{}'.{} 'bloomery {} -h' lists them", name, flag,
+                     did_you_mean(flag, flags_of(*command.parser)), name);
 }
 
 // CLI11's own words are for programmers ("1 required TEXT missing").
-std::string usage_sentence(const CLI::ParseError& error, const Command* command) {
-  if (command == nullptr) return error.what();
+std::string usage_sentence(const CLI::ParseError& error, const Command& command) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    if (std::string sentence = unknown_word(*command); !sentence.empty()) return sentence;
+    if (std::string sentence = unknown_flag(command); !sentence.empty()) return sentence;
   }
   const std::string text = error.what();
-  const std::string name = command->parser->get_name();
+  const std::string name = command.parser->get_name();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
     return fmt::format("{} needs a value; 'bloomery {} -h' shows which",
                        text.substr(0, text.find(':')), name);
@@ -124,6 +112,29 @@ Exit refuse_first_word(const std::string& word, std::span<const Command> command
   return Exit::error;
 }
 
+Exit run_command(CLI::App& program, const Command& command, std::span<char*> arguments,
+                 Messages& messages) {
+  Words words = split_words(arguments, *command.parser);
+  words.flags.insert(words.flags.begin(), command.parser->get_name());
+  // As CLI11 likes them.
+  std::reverse(words.flags.begin(), words.flags.end());
+  try {
+    program.parse(std::move(words.flags));
+  } catch (const CLI::CallForHelp&) {
+    print_out(command_help(command, HelpLength::brief));
+    return Exit::good;
+  } catch (const CLI::CallForAllHelp&) {
+    print_out(command_help(command, HelpLength::full));
+    return Exit::good;
+  } catch (const CLI::ParseError& error) {
+    messages.error(usage_sentence(error, command));
+    return Exit::error;
+  }
+  command.operands.take(words.operands, command.parser->get_name());
+  if (const char* refused = kernels_refused()) refuse(refused);
+  return command.run(messages);
+}
+
 Exit run(std::span<char*> arguments, Messages& messages) {
   CLI::App program("", "bloomery");
   program.set_help_flag();
@@ -137,23 +148,11 @@ Exit run(std::span<char*> arguments, Messages& messages) {
   const std::string first = arguments[1];
   if (first == "--version" || first == "-V" || first == "-h" || first == "--help")
     return answer_program_flags(first, commands);
-  const auto names = names_of(commands);
-  if (std::find(names.begin(), names.end(), first) == names.end())
-    return refuse_first_word(first, commands, messages);
-  try {
-    program.parse(static_cast<int>(arguments.size()), arguments.data());
-  } catch (const CLI::CallForHelp&) {
-    print_out(command_help(*chosen(commands), HelpLength::brief));
-    return Exit::good;
-  } catch (const CLI::CallForAllHelp&) {
-    print_out(command_help(*chosen(commands), HelpLength::full));
-    return Exit::good;
-  } catch (const CLI::ParseError& error) {
-    messages.error(usage_sentence(error, chosen(commands)));
-    return Exit::error;
-  }
-  if (const char* refused = kernels_refused()) refuse(refused);
-  return chosen(commands)->run(messages);
+  const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& one) {
+    return one.parser->get_name() == first;
+  });
+  if (command == commands.end()) return refuse_first_word(first, commands, messages);
+  return run_command(program, *command, arguments.subspan(2), messages);
 }
 
 Exit run_and_catch(std::span<char*> arguments, Messages& messages) {
@@ -175,7 +174,7 @@ Exit close_stdout(Exit so_far, Messages& messages) {
   const bool failed_before = std::ferror(stdout) != 0;
   if (std::fclose(stdout) == 0 && !failed_before) return so_far;
   if (errno == EPIPE) return so_far;
-  messages.error(fmt::format("cannot write to standard output: {}",
+  messages.error(fmt::format("standard output can not be written: {}",
                              errno == 0 ? "the system refused" : std::strerror(errno)));
   return Exit::error;
 }

@@ -192,8 +192,9 @@ Command plan_command(CLI::App& program) {
   CLI::App* parser =
       program.add_subcommand("plan", "how large, how exact, which kind: before anything is made");
   add_flags(*parser, *flags);
-  return {parser, "plan -n N -p RATE [-m MEM]   (any two)", story,
-          [flags](Messages& messages) { return run(*flags, messages); }};
+  return {parser, "plan -n N -p RATE [-m MEM]   (any two)", story, {}, [flags](Messages& messages) {
+            return run(*flags, messages);
+          }};
 }
 
 }  // namespace bloomery::cli

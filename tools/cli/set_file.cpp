@@ -8,26 +8,34 @@
 #include "command.hpp"
 
 namespace bloomery::cli {
-namespace {
 
-// Library sentences about an image may name the file already.
-[[noreturn]] void refuse_file(const std::string& path, const Error& error) {
+void refuse_file(const std::string& path, const Error& error) {
+  // Library sentences about an image may name the file already.
   if (error.sentence.find(path) != std::string::npos) throw Failure(error);
   throw Failure(Error{error.code, fmt::format("{}: {}", path, error.sentence)});
 }
-
-}  // namespace
 
 SetFile open_set(const std::string& path, const Word& key_file, Verify verify) {
   OpenOptions options{.verify = verify};
   if (key_file) options.key = read_key_file(*key_file);
   auto image = open_image(path, options);
   if (!image) refuse_file(path, image.error());
+  if (key_file && image->hasher.mode() != HashMode::hardened)
+    refuse(fmt::format("{} is not hardened and has no secret key; leave --key-file out", path));
   const Uuid uuid = image->uuid;
   const bool key_is_elsewhere = image->key_is_elsewhere;
   auto set = AnySet::from_parts(std::move(image->parts), image->hasher, image->rules);
   if (!set) refuse_file(path, set.error());
   return {std::move(*set), uuid, key_is_elsewhere};
+}
+
+void expect_plain_keys(const AnySet& set, const std::string& path) {
+  const std::string& normalisation = set.rules().normalisation;
+  if (normalisation.empty()) return;
+  refuse(
+      fmt::format("{}: its keys were normalised as '{}', and this version knows no normalisation; "
+                  "use the program that made the set",
+                  path, normalisation));
 }
 
 std::string hash_name(const AnySet& set) {

@@ -17,8 +17,16 @@ struct SetFile {
   bool key_is_elsewhere = false;
 };
 
-// Every refusal names the file.
+// The error of the library, with the name of the file it is about.
+[[noreturn]] void refuse_file(const std::string& path, const Error& error);
+
+// Every refusal names the file. A key file for a set that has no secret key is refused: somebody
+// believes it to be hardened.
 SetFile open_set(const std::string& path, const Word& key_file, Verify verify);
+
+// Refuses a set whose keys were normalised: this version knows no normalisation, and lines as they
+// are would be strangers to it.
+void expect_plain_keys(const AnySet& set, const std::string& path);
 
 // "xxh3-64", "siphash-1-3", or "none" for exact maps.
 std::string hash_name(const AnySet& set);

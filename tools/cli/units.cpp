@@ -80,22 +80,57 @@ std::optional<Scaled> split_unit(const std::string& plain) {
   return Scaled{rest, plain.substr(0, length)};
 }
 
-// The number times the unit, if that is a whole number of 64 bits.
-std::optional<std::uint64_t> whole(const std::string& number, std::uint64_t unit) {
-  std::uint64_t exact = 0;
-  const char* end = number.data() + number.size();
-  const auto read = std::from_chars(number.data(), end, exact);
-  if (read.ec == std::errc{} && read.ptr == end) {
-    std::uint64_t product = 0;
-    if (__builtin_mul_overflow(exact, unit, &product)) return std::nullopt;
-    return product;
+struct Decimal {
+  std::string digits;  // without the point, and without zeros at either end
+  long exponent = 0;   // the number is digits * 10^exponent
+};
+
+// `number` is what decimal_length() takes. Nothing when its exponent is beyond any use.
+std::optional<Decimal> decimal_parts(const std::string& number) {
+  Decimal parts;
+  std::size_t at = 0;
+  for (bool behind_point = false; at < number.size() && number[at] != 'e' && number[at] != 'E';
+       ++at) {
+    if (number[at] == '.') {
+      behind_point = true;
+      continue;
+    }
+    parts.exponent -= behind_point;
+    if (number[at] != '0' || !parts.digits.empty()) parts.digits += number[at];
   }
-  const long double value = std::strtold(number.c_str(), nullptr) * static_cast<long double>(unit);
-  const long double rounded = std::round(value);
-  // 2.3k is 2300 although 2.3 has no exact binary form.
-  if (std::fabs(value - rounded) > 1e-9L * std::fmax(1.0L, value)) return std::nullopt;
-  if (rounded >= 18446744073709551616.0L) return std::nullopt;
-  return static_cast<std::uint64_t>(rounded);
+  if (at < number.size()) {
+    const char* from = number.data() + at + 1 + (number[at + 1] == '+');
+    long written = 0;
+    const auto read = std::from_chars(from, number.data() + number.size(), written);
+    if (read.ec != std::errc{} || written > 1000 || written < -1000) return std::nullopt;
+    parts.exponent += written;
+  }
+  for (; parts.digits.ends_with('0'); ++parts.exponent) parts.digits.pop_back();
+  return parts;
+}
+
+__extension__ using Wide = unsigned __int128;
+
+enum class Fraction { refused, dropped };
+
+// The number times the unit, if that fits 64 bits. In whole numbers throughout: 2.3k is just 2300,
+// and of 1234567890.7 a fraction remains.
+std::optional<std::uint64_t> whole(const std::string& number, std::uint64_t unit,
+                                   Fraction fraction) {
+  auto parts = decimal_parts(number);
+  // 38 digits fill 128 bits, and the unit takes up to 13 of them.
+  if (!parts || parts->digits.size() > 25) return std::nullopt;
+  Wide value = 0;
+  for (const char digit : parts->digits) value = value * 10 + static_cast<unsigned>(digit - '0');
+  value *= unit;
+  for (; parts->exponent < 0 && value != 0; ++parts->exponent) {
+    if (value % 10 != 0 && fraction == Fraction::refused) return std::nullopt;
+    value /= 10;
+  }
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  for (; parts->exponent > 0 && value != 0 && value <= most; --parts->exponent) value *= 10;
+  if (value > most) return std::nullopt;
+  return static_cast<std::uint64_t>(value);
 }
 
 std::optional<std::uint64_t> decimal_unit(std::string_view unit) {
@@ -130,14 +165,16 @@ std::optional<std::uint64_t> binary_unit(std::string_view unit) {
 
 using UnitOf = std::optional<std::uint64_t> (*)(std::string_view);
 
-std::optional<std::uint64_t> scaled(std::string_view text, UnitOf unit_of) {
+std::optional<std::uint64_t> scaled(std::string_view text, UnitOf unit_of,
+                                    Fraction fraction = Fraction::refused) {
   const auto plain = without_underscores(text);
   if (!plain) return std::nullopt;
   const auto split = split_unit(*plain);
   if (!split) return std::nullopt;
   const auto unit = unit_of(split->rest);
   if (!unit) return std::nullopt;
-  return whole(split->number, *unit);
+  // Half a byte is a slip; what is left of a byte of 0.7G is not.
+  return whole(split->number, *unit, *unit == 1 ? Fraction::refused : fraction);
 }
 
 // A whole text that is one decimal number, else NaN.
@@ -174,7 +211,7 @@ Result<double> parse_rate(std::string_view flag, std::string_view text) {
 }
 
 Result<std::uint64_t> parse_memory(std::string_view flag, std::string_view text) {
-  const auto bytes = scaled(text, binary_unit);
+  const auto bytes = scaled(text, binary_unit, Fraction::dropped);
   if (!bytes || *bytes == 0) return refused(flag, text, memory_accepted);
   return *bytes;
 }

@@ -1,0 +1,40 @@
+// The words of a command line that are no flags: file names, mostly.
+//
+//    dedup -fo out a '[b,c]' -- -d     flags: -fo out     operands: a  [b,c]  -d
+//
+// CLI11 never sees them. It would read '[b,c]' as the list of b and c, 'build' in the middle of a
+// line as one more command, and '++' as the end of one; a file of that name would be another file.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace bloomery::cli {
+
+// Where the operands of a command go.
+struct Operands {
+  struct Single {
+    std::string name;  // as the usage calls it
+    std::string* into;
+  };
+  std::vector<Single> needed = {};  // one word each, before all others
+  std::vector<std::string>* rest = nullptr;
+  std::string needed_rest = {};  // the name of the rest if there must be at least one; else empty
+
+  // Refuses a word that is missing or one too many; `command` is for the sentence.
+  void take(std::span<const std::string> words, const std::string& command) const;
+};
+
+struct Words {
+  std::vector<std::string> flags;  // each with its value, as CLI11 wants them
+  std::vector<std::string> operands;
+};
+// A flag that is unknown stays among the flags, for CLI11 to refuse.
+Words split_words(std::span<char*> words, const CLI::App& parser);
+
+}  // namespace bloomery::cli
