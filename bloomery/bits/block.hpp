@@ -39,22 +39,35 @@ struct LineMask {
 
 namespace detail {
 
-inline void mark_round(LineMask& mask, std::uint64_t remixed, unsigned probes) {
+// Calls visit(lane, bit) for each probe of a round while it returns true; returns whether all did.
+template <class Visit>
+bool each_probe_of_round(std::uint64_t remixed, unsigned probes, Visit&& visit) {
   const unsigned start = probes == lanes_per_line ? 0 : (remixed >> 13) & 7;
   for (unsigned i = 0; i < probes; ++i) {
     const unsigned lane = (start + i) % lanes_per_line;
-    mask.lanes[lane] |= std::uint64_t{1} << ((remixed >> (16 + 6 * lane)) & 63);
+    if (!visit(lane, std::uint64_t{1} << ((remixed >> (16 + 6 * lane)) & 63))) return false;
   }
+  return true;
 }
 
 }  // namespace detail
 
-// The bits of one line owned by a hash with these two remixes: the first pays for probes 0 to 7,
-// the second for 8 to 15.
+// Calls visit(lane, bit) for each of the bits of one line that a hash with these two remixes owns,
+// while it returns true; returns whether all did. The first remix pays for probes 0 to 7, the
+// second for 8 to 15.
+template <class Visit>
+bool each_line_probe(std::uint64_t first, std::uint64_t second, unsigned probes, Visit&& visit) {
+  return detail::each_probe_of_round(first, probes < 8 ? probes : 8, visit) &&
+         (probes <= 8 || detail::each_probe_of_round(second, probes - 8, visit));
+}
+
+// The same bits as one mask.
 inline LineMask line_mask(std::uint64_t first, std::uint64_t second, unsigned probes) {
   LineMask mask;
-  detail::mark_round(mask, first, probes < 8 ? probes : 8);
-  if (probes > 8) detail::mark_round(mask, second, probes - 8);
+  each_line_probe(first, second, probes, [&](unsigned lane, std::uint64_t bit) {
+    mask.lanes[lane] |= bit;
+    return true;
+  });
   return mask;
 }
 

@@ -100,22 +100,19 @@ class BlockedBloom {
     __builtin_prefetch(line(slot.second), 1);
   }
 
+  // Bit by bit: for one key alone that is faster than making a mask of the whole line.
   Added add(const Slot& slot) {
-    return mark(slot, [](std::uint64_t& word, std::uint64_t mask) {
-      const std::uint64_t before = word & mask;
-      word |= mask;
-      return before;
+    return mark(slot, [](std::uint64_t& word, std::uint64_t bit) {
+      const std::uint64_t before = word;
+      word |= bit;
+      return before & bit;
     });
   }
   Added add_shared(const Slot& slot) { return mark(slot, or_shared); }
   bool may_contain(const Slot& slot) const {
-    return line_has(line(slot.first), first_mask(slot.hash)) &&
-           (shape_.lines == 1 || line_has(line(slot.second), second_mask(slot.hash)));
+    return has(slot, [](const std::uint64_t& word) { return word; });
   }
-  bool may_contain_shared(const Slot& slot) const {
-    return has_shared(line(slot.first), first_mask(slot.hash)) &&
-           (shape_.lines == 1 || has_shared(line(slot.second), second_mask(slot.hash)));
-  }
+  bool may_contain_shared(const Slot& slot) const { return has(slot, load_shared); }
 
   std::size_t add_all(std::span<const Hash> hashes, bool* fresh) {
     return kernels().lines_add(view(), bare_words(hashes), hashes.size(), fresh);
@@ -186,30 +183,34 @@ class BlockedBloom {
   Words words() const { return {words_, shape_.blocks * lanes_per_line}; }
   std::uint64_t* line(std::uint64_t block) const { return words_ + block * lanes_per_line; }
 
-  LineMask first_mask(Hash hash) const {
-    return line_mask(remix(hash, 0), remix(hash, 1), shape_.probes);
-  }
-  LineMask second_mask(Hash hash) const {
-    return line_mask(remix(hash, 3), remix(hash, 4), shape_.probes);
-  }
-
-  // `set(word, mask)` ORs the mask in and returns which of its bits were set before.
-  template <class SetBits>
-  Added mark(const Slot& slot, SetBits&& set) {
-    std::uint64_t missing = 0;
-    const auto mark_line = [&](std::uint64_t* at, const LineMask& mask) {
-      for (std::size_t i = 0; i < lanes_per_line; ++i)
-        if (mask.lanes[i] != 0) missing |= mask.lanes[i] ^ set(at[i], mask.lanes[i]);
-    };
-    mark_line(line(slot.first), first_mask(slot.hash));
-    if (shape_.lines == 2) mark_line(line(slot.second), second_mask(slot.hash));
-    return missing == 0 ? Added::seen : Added::fresh;
+  // Calls visit(word, bit) for each probe of a slot while it returns true; returns whether all did.
+  template <class Visit>
+  bool each_probe(const Slot& slot, Visit&& visit) const {
+    std::uint64_t* at = line(slot.first);
+    const auto in_line = [&](unsigned lane, std::uint64_t bit) { return visit(at[lane], bit); };
+    if (!each_line_probe(remix(slot.hash, 0), remix(slot.hash, 1), shape_.probes, in_line))
+      return false;
+    if (shape_.lines == 1) return true;
+    at = line(slot.second);
+    return each_line_probe(remix(slot.hash, 3), remix(slot.hash, 4), shape_.probes, in_line);
   }
 
-  static bool has_shared(const std::uint64_t* at, const LineMask& mask) {
-    for (std::size_t i = 0; i < lanes_per_line; ++i)
-      if ((mask.lanes[i] & ~load_shared(at[i])) != 0) return false;
-    return true;
+  // `set(word, bit)` ORs the bit in and returns it if it was set before, else 0.
+  template <class SetBit>
+  Added mark(const Slot& slot, SetBit&& set) {
+    bool seen = true;
+    each_probe(slot, [&](std::uint64_t& word, std::uint64_t bit) {
+      seen &= set(word, bit) != 0;
+      return true;
+    });
+    return seen ? Added::seen : Added::fresh;
+  }
+
+  template <class Load>
+  bool has(const Slot& slot, Load&& load) const {
+    return each_probe(slot, [&](const std::uint64_t& word, std::uint64_t bit) {
+      return (load(word) & bit) != 0;
+    });
   }
 
   // The chance that a stranger's probes all hit ones of this line: full rounds need all lanes, the
