@@ -10,8 +10,9 @@
 // of the number of keys makes it the only one; then the chain costs less than a bit a key more than
 // a plain blocked filter.
 // Limits:  a chain that has grown costs more: see docs/kinds.md "scalable". Under a memory cap, and
-//          beyond what 64-bit hashes can tell apart (some 4e9 keys at 1e-6), the last link is
-//          overfilled rather than a key lost, and overfull() says so. A cap is not saved.
+//          beyond what 64-bit hashes can tell apart (by the plans 2e9 keys at 1e-6 from a first
+//          link of 1M), the last link is overfilled rather than a key lost, and overfull() says
+//          so. A cap is not saved.
 // Threads: add_shared and may_contain_shared by any number at once, also while it grows; the rest
 //          by one. Two threads that add the same key at once may both hear fresh.
 // See:     scalable_test.

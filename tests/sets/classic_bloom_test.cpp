@@ -30,7 +30,7 @@ TEST(ClassicBloom, RefusesARateThatSixtyFourBitsCanNotHold) {
   EXPECT_EQ(refused.error().code, Code::impossible);
 }
 
-// The textbook step h1 + i * h2 gives 4.9e-5 here: fifty times too much.
+// The textbook step h1 + i * h2 gives 4.1e-5 here: forty times too much.
 TEST(ClassicBloom, AHundredKeysAtOneInAMillionHoldTheirRate) {
   std::uint64_t passed = 0;
   std::uint64_t asked = 0;
