@@ -29,11 +29,15 @@
 #include <type_traits>
 #include <utility>
 
+#include <bloomery/bits/words.hpp>
+#include <bloomery/engines/parallel.hpp>
 #include <bloomery/error.hpp>
 #include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/batch.hpp>
 #include <bloomery/sets/concepts.hpp>
+#include <bloomery/sets/groups.hpp>
 #include <bloomery/sets/key_rules.hpp>
+#include <bloomery/sets/key_source.hpp>
 #include <bloomery/sets/kinds.hpp>
 #include <bloomery/storage/image.hpp>
 
@@ -145,35 +149,67 @@ class Set {
   }
 
   // Adds every key in order, with many memory waits in flight. Returns how many were surely new;
-  // `fresh`, if not empty, is as long as the keys and tells which. An integer outside the range of
-  // a map throws std::out_of_range before any is added.
+  // `fresh`, if not empty, is as long as the keys and tells which: one bool per key, or one bit
+  // (bit i % 64 of word i / 64 for key i). An integer outside the range of a map throws
+  // std::out_of_range before any is added.
   template <KeysOf<K> Keys>
   std::size_t add_all(const Keys& keys, std::span<bool> fresh = {}) {
-    using T = std::ranges::range_value_t<Keys>;
-    const std::span<const T> all(std::ranges::data(keys), std::ranges::size(keys));
+    const auto all = as_span(keys);
     assert((fresh.empty() || fresh.size() >= all.size()) && "one answer per key");
-    for (const T& key : all) expect_place(key);
-    if (!all.empty()) note_form<T>();
-    std::size_t count = 0;
-    in_groups(all, [&](std::span<const Input> inputs, std::size_t done) {
-      count += body_.add_all(inputs, fresh.empty() ? nullptr : fresh.data() + done).value();
-    });
-    return count;
+    begin_adding(all);
+    return fresh.empty() ? add_source(all, CountOnly{}) : add_source(all, ToBools(fresh.data()));
+  }
+  template <KeysOf<K> Keys>
+  std::size_t add_all(const Keys& keys, std::span<std::uint64_t> fresh) {
+    const auto all = as_span(keys);
+    assert(fresh.size() >= words_for(all.size()) && "one bit per key");
+    begin_adding(all);
+    return add_source(all, ToMask(fresh.data()));
+  }
+  // The same with several threads: same bytes, same count. Kinds that can not be added to in this
+  // way (engines/parallel.hpp, and composites) are added to by one.
+  template <KeysOf<K> Keys>
+  std::size_t add_all(const Keys& keys, Threads threads) {
+    const auto all = as_span(keys);
+    begin_adding(all);
+    if constexpr (OneLined<K>) {
+      const unsigned count =
+          detail::threads_for(threads, all.size(), detail::least_added_per_thread);
+      if (count > 1 && body_.kind().has_one_line())
+        if (const auto fresh = add_all_parallel(body_.kind(), source(all), count)) {
+          body_.note_added(*fresh);
+          return *fresh;
+        }
+    }
+    return add_source(all, CountOnly{});
   }
 
-  // answers[i] tells of keys[i].
+  // answers[i], or bit i % 64 of answers[i / 64], tells of keys[i]. Returns how many may be there.
   template <KeysOf<K> Keys>
-  void may_contain_all(const Keys& keys, std::span<bool> answers) const {
-    using T = std::ranges::range_value_t<Keys>;
-    const std::span<const T> all(std::ranges::data(keys), std::ranges::size(keys));
+  std::size_t may_contain_all(const Keys& keys, std::span<bool> answers,
+                              Threads threads = {1}) const {
+    const auto all = as_span(keys);
     assert(answers.size() >= all.size() && "one answer per key");
-    if constexpr (is_ranged) {
-      for (std::size_t i = 0; i < all.size(); ++i) answers[i] = may_contain(all[i]);
-    } else {
-      in_groups(all, [&](std::span<const Input> inputs, std::size_t done) {
-        body_.may_contain_all(inputs, answers.data() + done);
-      });
-    }
+    return ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
+      return ask_source(all.subspan(first, n), ToBools(answers.data() + first));
+    });
+  }
+  template <KeysOf<K> Keys>
+  std::size_t may_contain_all(const Keys& keys, std::span<std::uint64_t> answers,
+                              Threads threads = {1}) const {
+    const auto all = as_span(keys);
+    assert(answers.size() >= words_for(all.size()) && "one bit per key");
+    return ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
+      return ask_source(all.subspan(first, n), ToMask(answers.data() + first / 64));
+    });
+  }
+  // How many of the keys may be there, without telling which.
+  template <KeysOf<K> Keys>
+  std::size_t count_may_contain(const Keys& keys, Threads threads = {1}) const {
+    const auto all = as_span(keys);
+    return ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
+      return ask_source(all.subspan(first, n), CountOnly{});
+    });
   }
 
   // Equal shape and hash, or an Error that names what differs.
@@ -314,19 +350,40 @@ class Set {
     return unchecked_input_of(key);
   }
 
-  // Calls each(inputs, index of the first) for every group of keys.
-  template <class T, class Each>
-  void in_groups(std::span<const T> keys, Each&& each) const {
-    if constexpr (std::same_as<T, Input>) {
-      each(keys, std::size_t{0});
-    } else {
-      Input inputs[group_keys];
-      for (std::size_t done = 0; done < keys.size(); done += group_keys) {
-        const std::size_t size = std::min(group_keys, keys.size() - done);
-        for (std::size_t i = 0; i < size; ++i) inputs[i] = unchecked_input_of(keys[done + i]);
-        each(std::span<const Input>(inputs, size), done);
-      }
-    }
+  template <class Keys>
+  static auto as_span(const Keys& keys) {
+    using T = std::ranges::range_value_t<Keys>;
+    return std::span<const T>(std::ranges::data(keys), std::ranges::size(keys));
+  }
+
+  template <class T>
+  void begin_adding(std::span<const T> keys) {
+    for (const T& key : keys) expect_place(key);
+    if (!keys.empty()) note_form<T>();
+  }
+
+  template <class T>
+  auto source(std::span<const T> keys) const {
+    if constexpr (Kind<K>)
+      return source_of(body_.kind(), keys, hasher_);
+    else
+      return source_of(body_, keys, hasher_);
+  }
+
+  template <class T, class Sink>
+  std::size_t add_source(std::span<const T> keys, Sink&& sink) {
+    if constexpr (Kind<K>)
+      return body_.add_all(source(keys), sink);
+    else
+      return add_in_groups(body_, source(keys), sink).value();
+  }
+
+  template <class T, class Sink>
+  std::size_t ask_source(std::span<const T> keys, Sink&& sink) const {
+    if constexpr (Kind<K>)
+      return body_.may_contain_all(source(keys), sink);
+    else
+      return ask_in_groups(body_, source(keys), sink);
   }
 
   Body<K> body_;

@@ -46,7 +46,7 @@ std::array<std::size_t, 10> first_strangers(const K& kind) {
   for (std::size_t i = 0; i < 1'000'000 && found < passed.size(); ++i) {
     const Hash hash = Hasher()(named("stranger-", i));
     bool answer = false;
-    may_contain_all(kind, std::span(&hash, 1), &answer);
+    may_contain_all(kind, ReadyInputs<Hash>(std::span(&hash, 1)), ToBools(&answer));
     if (answer) passed[found++] = i;
   }
   return passed;
@@ -59,7 +59,7 @@ void expect_golden(const typename K::Shape& shape, const Golden& golden) {
   K kind(shape, memory.bytes());
   std::vector<Hash> hashes;
   for (std::size_t i = 0; i < keys; ++i) hashes.push_back(Hasher()(named("key-", i)));
-  add_all(kind, std::span<const Hash>(hashes), nullptr);
+  add_all(kind, ReadyInputs<Hash>(hashes), CountOnly{});
 
   const Words words(reinterpret_cast<std::uint64_t*>(memory.bytes().data()), memory.size() / 8);
   EXPECT_EQ(sum_of(memory.bytes()), golden.payload_sum);

@@ -1,5 +1,6 @@
 #include <bloomery/bits/kernels.hpp>
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -28,55 +29,56 @@ bool add_line(std::uint64_t* line, const LineMask& mask) {
 
 // Always inlined: GCC takes a function whose only act is a prefetch for one without effect, and
 // drops the call (docs/dead_ends.md).
-[[gnu::always_inline]] inline void prefetch(const LinesView& view, std::uint64_t hash) {
+[[gnu::always_inline]] inline void call_for(const LinesView& view, std::uint64_t hash) {
   const LinesSlot slot = locate(view, Hash{hash});
-  __builtin_prefetch(slot.first, 1);
-  if (view.lines == 2) __builtin_prefetch(slot.second, 1);
+  __builtin_prefetch(slot.first, 0, 2);
+  if (view.lines == 2) __builtin_prefetch(slot.second, 0, 2);
 }
 
-std::size_t lines_add(const LinesView& view, const std::uint64_t* hashes, std::size_t n,
-                      bool* fresh) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
+std::uint64_t lines_add(const LinesView& view, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
+    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
     const Hash hash{hashes[i]};
     const LinesSlot slot = locate(view, hash);
     bool is_new = add_line(slot.first, line_mask(remix(hash, 0), remix(hash, 1), view.probes));
     if (view.lines == 2)
       is_new |= add_line(slot.second, line_mask(remix(hash, 3), remix(hash, 4), view.probes));
-    count += is_new;
-    if (fresh != nullptr) fresh[i] = is_new;
+    fresh |= std::uint64_t{is_new} << i;
   }
-  return count;
+  return fresh;
 }
 
-void lines_ask(const LinesView& view, const std::uint64_t* hashes, std::size_t n, bool* answers) {
-  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
+std::uint64_t lines_ask(const LinesView& view, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
+    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
     const Hash hash{hashes[i]};
     const LinesSlot slot = locate(view, hash);
-    answers[i] = line_has(slot.first, line_mask(remix(hash, 0), remix(hash, 1), view.probes)) &&
-                 (view.lines == 1 ||
-                  line_has(slot.second, line_mask(remix(hash, 3), remix(hash, 4), view.probes)));
+    const bool has =
+        line_has(slot.first, line_mask(remix(hash, 0), remix(hash, 1), view.probes)) &&
+        (view.lines == 1 ||
+         line_has(slot.second, line_mask(remix(hash, 3), remix(hash, 4), view.probes)));
+    there |= std::uint64_t{has} << i;
   }
+  return there;
 }
 
 std::uint32_t* locate(const SplitView& view, std::uint64_t hash) {
   return view.words + split_words * (((hash >> 32) * view.blocks) >> 32);
 }
 
-[[gnu::always_inline]] inline void prefetch(const SplitView& view, std::uint64_t hash) {
-  __builtin_prefetch(locate(view, hash), 1);
+[[gnu::always_inline]] inline void call_for(const SplitView& view, std::uint64_t hash) {
+  __builtin_prefetch(locate(view, hash), 0, 2);
 }
 
-std::size_t split_add(const SplitView& view, const std::uint64_t* hashes, std::size_t n,
-                      bool* fresh) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
+std::uint64_t split_add(const SplitView& view, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
+    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
     std::uint32_t* block = locate(view, hashes[i]);
     std::uint32_t missing = 0;
     for (std::size_t w = 0; w < split_words; ++w) {
@@ -84,22 +86,35 @@ std::size_t split_add(const SplitView& view, const std::uint64_t* hashes, std::s
       missing |= bit & ~block[w];
       block[w] |= bit;
     }
-    count += missing != 0;
-    if (fresh != nullptr) fresh[i] = missing != 0;
+    fresh |= std::uint64_t{missing != 0} << i;
   }
-  return count;
+  return fresh;
 }
 
-void split_ask(const SplitView& view, const std::uint64_t* hashes, std::size_t n, bool* answers) {
-  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
+std::uint64_t split_ask(const SplitView& view, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
+    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
     const std::uint32_t* block = locate(view, hashes[i]);
     std::uint32_t missing = 0;
     for (std::size_t w = 0; w < split_words; ++w)
       missing |= split_bit(static_cast<std::uint32_t>(hashes[i]), w) & ~block[w];
-    answers[i] = missing == 0;
+    there |= std::uint64_t{missing == 0} << i;
   }
+  return there;
+}
+
+void stream_lines(std::uint64_t* to, const std::uint64_t* from, std::size_t lines) {
+  std::memcpy(to, from, lines * line_bytes);
+}
+
+void stream_end() {}
+
+std::uint64_t ones_among(const std::uint64_t* words, std::size_t n) {
+  std::uint64_t ones = 0;
+  for (std::size_t i = 0; i < n; ++i) ones += static_cast<std::uint64_t>(std::popcount(words[i]));
+  return ones;
 }
 
 const Kernels& best_row() {
@@ -129,7 +144,27 @@ const Choice& choice() {
 
 }  // namespace
 
-const Kernels scalar_kernels{"scalar", lines_add, lines_ask, split_add, split_ask};
+void hash_words_one_by_one(const std::uint64_t* words, std::size_t n, std::uint64_t seed,
+                           std::uint64_t* hashes) {
+  const Hasher hasher(seed);
+  for (std::size_t i = 0; i < n; ++i) hashes[i] = hasher(words[i]).bits;
+}
+
+void find_lines_one_by_one(const std::uint64_t* hashes, std::size_t n, std::uint64_t blocks,
+                           std::uint64_t* lines) {
+  for (std::size_t i = 0; i < n; ++i) lines[i] = mulhi(hashes[i], blocks);
+}
+
+const Kernels scalar_kernels{"scalar",
+                             hash_words_one_by_one,
+                             find_lines_one_by_one,
+                             lines_add,
+                             lines_ask,
+                             split_add,
+                             split_ask,
+                             stream_lines,
+                             stream_end,
+                             ones_among};
 
 const Kernels& kernels() { return *choice().row; }
 
@@ -142,10 +177,12 @@ const Kernels* kernels_named(const char* name) {
   if (std::strcmp(name, "scalar") == 0) return &scalar_kernels;
 #ifdef BLOOMERY_X86_KERNELS
   if (std::strcmp(name, "avx2") == 0)
-    return __builtin_cpu_supports("avx2") ? &avx2_kernels : nullptr;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") ? &avx2_kernels
+                                                                              : nullptr;
   if (std::strcmp(name, "avx512") == 0) {
     const bool all = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+                     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                     __builtin_cpu_supports("popcnt");
     return all ? &avx512_kernels : nullptr;
   }
 #endif

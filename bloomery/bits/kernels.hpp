@@ -7,6 +7,15 @@
 // The row is chosen once, at the first use: the best the CPU has, or the one that the environment
 // variable BLOOMERY_CPU names. All rows give the same bits and the same answers, so a set may be
 // built under one and asked under another.
+//
+// A step is up to 64 hashes in order, with those that come after them in sight:
+//
+//    hashes   0 ........ n-1 n ............ n+ahead-1
+//             add / ask      called for from memory, 64 places before their turn
+//
+// Calling for one line after each one that is used keeps the memory busy evenly: with the calls in
+// bursts of 16 a filter of 124 MB took 18 ns a key instead of 9.5. They go to the second cache
+// (prefetcht1), which can wait for more lines at once than the first: 5.9 ns (docs/dead_ends.md).
 // This header is plain on purpose: the kernel files are compiled with wide-vector flags, and an
 // inline function compiled there could be handed by the linker to a CPU that lacks them.
 // Threads: the table is constant after the first call; the first call may come from any thread.
@@ -34,22 +43,47 @@ struct SplitView {
 struct Kernels {
   const char* name;
 
-  // Adds n hashes in order; returns how many were surely new. `fresh` may be null; else fresh[i]
-  // tells whether hash i was.
-  std::size_t (*lines_add)(const LinesView&, const std::uint64_t* hashes, std::size_t n,
-                           bool* fresh);
-  void (*lines_ask)(const LinesView&, const std::uint64_t* hashes, std::size_t n, bool* answers);
-  std::size_t (*split_add)(const SplitView&, const std::uint64_t* hashes, std::size_t n,
-                           bool* fresh);
-  void (*split_ask)(const SplitView&, const std::uint64_t* hashes, std::size_t n, bool* answers);
+  // The hashes of n integers of 8 bytes: XXH3-64 with this seed.
+  void (*hash_words)(const std::uint64_t* words, std::size_t n, std::uint64_t seed,
+                     std::uint64_t* hashes);
+
+  // lines[i]: the line that hash i chooses among so many blocks, by multiply-high.
+  void (*find_lines)(const std::uint64_t* hashes, std::size_t n, std::uint64_t blocks,
+                     std::uint64_t* lines);
+
+  // Steps. Bit i of the answer: hash i was surely new (add), may be there (ask).
+  std::uint64_t (*lines_add)(const LinesView&, const std::uint64_t* hashes, std::size_t n,
+                             std::size_t ahead);
+  std::uint64_t (*lines_ask)(const LinesView&, const std::uint64_t* hashes, std::size_t n,
+                             std::size_t ahead);
+  std::uint64_t (*split_add)(const SplitView&, const std::uint64_t* hashes, std::size_t n,
+                             std::size_t ahead);
+  std::uint64_t (*split_ask)(const SplitView&, const std::uint64_t* hashes, std::size_t n,
+                             std::size_t ahead);
+
+  // Copies whole cache lines to where they will not be read soon, past the caches if the CPU can;
+  // both ends on a cache line. stream_end comes before another thread may read them.
+  void (*stream_lines)(std::uint64_t* to, const std::uint64_t* from, std::size_t lines);
+  void (*stream_end)();
+
+  // Ones among so many words.
+  std::uint64_t (*count_ones)(const std::uint64_t* words, std::size_t n);
 };
 
-// Thirty-two lines in flight fill the miss buffers of the CPUs we measured.
-inline constexpr std::size_t kernel_lookahead = 32;
+// The most hashes in a step, and how far ahead of the one in hand a line is called for.
+inline constexpr std::size_t step_keys = 64;
+inline constexpr std::size_t kernel_lookahead = 64;
 
 extern const Kernels scalar_kernels;
 extern const Kernels avx2_kernels;
 extern const Kernels avx512_kernels;
+
+// What rows without a better way share with the scalar one.
+void hash_words_one_by_one(const std::uint64_t* words, std::size_t n, std::uint64_t seed,
+                           std::uint64_t* hashes);
+
+void find_lines_one_by_one(const std::uint64_t* hashes, std::size_t n, std::uint64_t blocks,
+                           std::uint64_t* lines);
 
 // The row in use. If BLOOMERY_CPU names a row that this CPU or build lacks, the best row is in use
 // and kernels_refused() says why; every door that makes or opens a set asks it first.

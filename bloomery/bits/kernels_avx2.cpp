@@ -64,24 +64,25 @@ inline Line load(const std::uint64_t* line) {
 }
 
 inline bool has(const Line& line, const Line& mask) {
-  return _mm256_testc_si256(line.low, mask.low) != 0 &&
-         _mm256_testc_si256(line.high, mask.high) != 0;
+  const __m256i missing = _mm256_or_si256(_mm256_andnot_si256(line.low, mask.low),
+                                          _mm256_andnot_si256(line.high, mask.high));
+  return _mm256_testz_si256(missing, missing) != 0;
 }
 
+// Stores always: whether a key is new can not be foretold, and a wrong guess costs more.
 inline bool add(std::uint64_t* at, const Line& mask) {
   const Line line = load(at);
-  if (has(line, mask)) return false;
   auto* to = reinterpret_cast<__m256i*>(at);
   _mm256_store_si256(to, _mm256_or_si256(line.low, mask.low));
   _mm256_store_si256(to + 1, _mm256_or_si256(line.high, mask.high));
-  return true;
+  return !has(line, mask);
 }
 
 // Always inlined: GCC takes a function whose only act is a prefetch for one without effect, and
 // drops the call (docs/dead_ends.md).
-[[gnu::always_inline]] inline void prefetch(const LinesView& view, std::uint64_t hash) {
-  __builtin_prefetch(line_at(view, hash), 1);
-  if (view.lines == 2) __builtin_prefetch(line_at(view, hash * remix_constants[2]), 1);
+[[gnu::always_inline]] inline void call_for(const LinesView& view, std::uint64_t hash) {
+  __builtin_prefetch(line_at(view, hash), 0, 2);
+  if (view.lines == 2) __builtin_prefetch(line_at(view, hash * remix_constants[2]), 0, 2);
 }
 
 inline Line first_mask(std::uint64_t hash, unsigned probes) {
@@ -92,39 +93,43 @@ inline Line second_mask(std::uint64_t hash, unsigned probes) {
   return mask_of(hash * remix_constants[3], hash * remix_constants[4], probes);
 }
 
-std::size_t lines_add(const LinesView& view, const std::uint64_t* hashes, std::size_t n,
-                      bool* fresh) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
+// A copy of the view: the compiler need not read it again after each store to the set.
+std::uint64_t lines_add(const LinesView& set, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  const LinesView view = set;
+  std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
+    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
     const std::uint64_t hash = hashes[i];
     bool is_new = add(line_at(view, hash), first_mask(hash, view.probes));
     if (view.lines == 2)
       is_new |= add(line_at(view, hash * remix_constants[2]), second_mask(hash, view.probes));
-    count += is_new;
-    if (fresh != nullptr) fresh[i] = is_new;
+    fresh |= std::uint64_t{is_new} << i;
   }
-  return count;
+  return fresh;
 }
 
-void lines_ask(const LinesView& view, const std::uint64_t* hashes, std::size_t n, bool* answers) {
-  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
+std::uint64_t lines_ask(const LinesView& set, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  const LinesView view = set;
+  std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
+    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
     const std::uint64_t hash = hashes[i];
-    answers[i] = has(load(line_at(view, hash)), first_mask(hash, view.probes)) &&
-                 (view.lines == 1 || has(load(line_at(view, hash * remix_constants[2])),
-                                         second_mask(hash, view.probes)));
+    bool found = has(load(line_at(view, hash)), first_mask(hash, view.probes));
+    if (view.lines == 2)
+      found &= has(load(line_at(view, hash * remix_constants[2])), second_mask(hash, view.probes));
+    there |= std::uint64_t{found} << i;
   }
+  return there;
 }
 
 inline __m256i* split_at(const SplitView& view, std::uint64_t hash) {
   return reinterpret_cast<__m256i*>(view.words + 8 * (((hash >> 32) * view.blocks) >> 32));
 }
 
-[[gnu::always_inline]] inline void prefetch(const SplitView& view, std::uint64_t hash) {
-  __builtin_prefetch(split_at(view, hash), 1);
+[[gnu::always_inline]] inline void call_for(const SplitView& view, std::uint64_t hash) {
+  __builtin_prefetch(split_at(view, hash), 0, 2);
 }
 
 // word i: one bit of its 32
@@ -135,34 +140,59 @@ inline __m256i split_mask(std::uint64_t hash) {
   return _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(product, 27));
 }
 
-std::size_t split_add(const SplitView& view, const std::uint64_t* hashes, std::size_t n,
-                      bool* fresh) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
+std::uint64_t split_add(const SplitView& set, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  const SplitView view = set;
+  std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
+    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
     __m256i* at = split_at(view, hashes[i]);
     const __m256i block = _mm256_load_si256(at);
     const __m256i mask = split_mask(hashes[i]);
-    const bool is_new = _mm256_testc_si256(block, mask) == 0;
     _mm256_store_si256(at, _mm256_or_si256(block, mask));
-    count += is_new;
-    if (fresh != nullptr) fresh[i] = is_new;
+    fresh |= std::uint64_t{_mm256_testc_si256(block, mask) == 0} << i;
   }
-  return count;
+  return fresh;
 }
 
-void split_ask(const SplitView& view, const std::uint64_t* hashes, std::size_t n, bool* answers) {
-  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
+std::uint64_t split_ask(const SplitView& set, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  const SplitView view = set;
+  std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
-    answers[i] = _mm256_testc_si256(_mm256_load_si256(split_at(view, hashes[i])),
-                                    split_mask(hashes[i])) != 0;
+    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    const __m256i block = _mm256_load_si256(split_at(view, hashes[i]));
+    there |= std::uint64_t{_mm256_testc_si256(block, split_mask(hashes[i])) != 0} << i;
   }
+  return there;
+}
+
+void stream_lines(std::uint64_t* to, const std::uint64_t* from, std::size_t lines) {
+  auto* at = reinterpret_cast<__m256i*>(to);
+  const auto* source = reinterpret_cast<const __m256i*>(from);
+  for (std::size_t i = 0; i < 2 * lines; ++i)
+    _mm256_stream_si256(at + i, _mm256_load_si256(source + i));
+}
+
+void stream_end() { _mm_sfence(); }
+
+std::uint64_t ones_among(const std::uint64_t* words, std::size_t n) {
+  std::uint64_t ones = 0;
+  for (std::size_t i = 0; i < n; ++i) ones += static_cast<std::uint64_t>(_mm_popcnt_u64(words[i]));
+  return ones;
 }
 
 }  // namespace
 
-const Kernels avx2_kernels{"avx2", lines_add, lines_ask, split_add, split_ask};
+const Kernels avx2_kernels{"avx2",
+                           hash_words_one_by_one,
+                           find_lines_one_by_one,
+                           lines_add,
+                           lines_ask,
+                           split_add,
+                           split_ask,
+                           stream_lines,
+                           stream_end,
+                           ones_among};
 
 }  // namespace bloomery

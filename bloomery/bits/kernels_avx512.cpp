@@ -12,6 +12,9 @@ namespace {
 
 __extension__ typedef unsigned __int128 Wide;
 
+// Bytes 8 to 15 of XXH3's secret, xor bytes 16 to 23.
+constexpr std::uint64_t xxh3_flip = 0xc73a'b174'c5ec'd5a2;
+
 inline std::uint64_t* line_at(const LinesView& view, std::uint64_t spread) {
   return view.words + 8 * static_cast<std::uint64_t>((Wide{spread} * view.blocks) >> 64);
 }
@@ -33,23 +36,10 @@ inline __m512i mask_of(std::uint64_t first, std::uint64_t second, unsigned probe
   return _mm512_or_si512(round_of(first, 0xff), round_of(second, last_lanes(second, probes - 8)));
 }
 
-inline bool has(__m512i line, __m512i mask) {
+// The lanes of a mask that have bits which the line has not.
+inline __mmask8 missing_lanes(__m512i line, __m512i mask) {
   const __m512i missing = _mm512_andnot_si512(line, mask);
-  return _mm512_test_epi64_mask(missing, missing) == 0;
-}
-
-inline bool add(std::uint64_t* at, __m512i mask) {
-  const __m512i line = _mm512_load_si512(at);
-  const bool is_new = !has(line, mask);
-  _mm512_store_si512(at, _mm512_or_si512(line, mask));
-  return is_new;
-}
-
-// Always inlined: GCC takes a function whose only act is a prefetch for one without effect, and
-// drops the call (docs/dead_ends.md).
-[[gnu::always_inline]] inline void prefetch(const LinesView& view, std::uint64_t hash) {
-  __builtin_prefetch(line_at(view, hash), 1);
-  if (view.lines == 2) __builtin_prefetch(line_at(view, hash * remix_constants[2]), 1);
+  return _mm512_test_epi64_mask(missing, missing);
 }
 
 inline __m512i first_mask(std::uint64_t hash, unsigned probes) {
@@ -60,40 +50,120 @@ inline __m512i second_mask(std::uint64_t hash, unsigned probes) {
   return mask_of(hash * remix_constants[3], hash * remix_constants[4], probes);
 }
 
-std::size_t lines_add(const LinesView& view, const std::uint64_t* hashes, std::size_t n,
-                      bool* fresh) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
-    const std::uint64_t hash = hashes[i];
-    bool is_new = add(line_at(view, hash), first_mask(hash, view.probes));
-    if (view.lines == 2)
-      is_new |= add(line_at(view, hash * remix_constants[2]), second_mask(hash, view.probes));
-    count += is_new;
-    if (fresh != nullptr) fresh[i] = is_new;
-  }
-  return count;
+// Always inlined: GCC takes a function whose only act is a prefetch for one without effect, and
+// drops the call (docs/dead_ends.md).
+[[gnu::always_inline]] inline void call_for(const LinesView& view, std::uint64_t hash) {
+  __builtin_prefetch(line_at(view, hash), 0, 2);
+  if (view.lines == 2) __builtin_prefetch(line_at(view, hash * remix_constants[2]), 0, 2);
 }
 
-void lines_ask(const LinesView& view, const std::uint64_t* hashes, std::size_t n, bool* answers) {
-  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
+// Always inlined below, so that each kernel is compiled for its verb alone.
+enum class Verb { add, ask };
+
+[[gnu::always_inline]] inline __mmask8 one_line(Verb verb, std::uint64_t* at, __m512i mask) {
+  const __m512i line = _mm512_load_si512(at);
+  if (verb == Verb::add) _mm512_store_si512(at, _mm512_or_si512(line, mask));
+  return missing_lanes(line, mask);
+}
+
+// Any shape, any n: one key after the other. Returns which were there before.
+[[gnu::always_inline]] inline std::uint64_t each_key(Verb verb, const LinesView& view,
+                                                     const std::uint64_t* hashes, std::size_t from,
+                                                     std::size_t n, std::size_t ahead) {
+  std::uint64_t there = 0;
+  for (std::size_t i = from; i < n; ++i) {
+    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
     const std::uint64_t hash = hashes[i];
-    answers[i] =
-        has(_mm512_load_si512(line_at(view, hash)), first_mask(hash, view.probes)) &&
-        (view.lines == 1 || has(_mm512_load_si512(line_at(view, hash * remix_constants[2])),
-                                second_mask(hash, view.probes)));
+    __mmask8 missing = one_line(verb, line_at(view, hash), first_mask(hash, view.probes));
+    if (view.lines == 2)
+      missing |=
+          one_line(verb, line_at(view, hash * remix_constants[2]), second_mask(hash, view.probes));
+    there |= std::uint64_t{missing == 0} << i;
   }
+  return there;
+}
+
+inline std::uint64_t first_bits(std::size_t n) { return n == 64 ? ~0ULL : (1ULL << n) - 1; }
+
+// Eight hashes to their lines. Right for fewer than 2^32 blocks: then the high word of a product of
+// 64 bits by 32 is made of two products of 32 by 32.
+inline __m512i eight_lines(__m512i hashes, __m512i blocks) {
+  const __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(hashes, 32), blocks);
+  const __m512i low = _mm512_mul_epu32(hashes, blocks);
+  return _mm512_srli_epi64(_mm512_add_epi64(high, _mm512_srli_epi64(low, 32)), 32);
+}
+
+// The words where they begin.
+inline __m512i first_words(__m512i hashes, __m512i blocks) {
+  return _mm512_slli_epi64(eight_lines(hashes, blocks), 3);
+}
+
+constexpr std::uint64_t few_blocks = std::uint64_t{1} << 32;
+
+// One line a key, up to eight probes: where, which bits and which lanes are worked out for eight
+// keys at a time.
+[[gnu::always_inline]] inline std::uint64_t eights(Verb verb, const LinesView& view,
+                                                   const std::uint64_t* hashes, std::size_t n,
+                                                   std::size_t ahead) {
+  const __m512i blocks = _mm512_set1_epi64(static_cast<long long>(view.blocks));
+  const __m512i run = _mm512_set1_epi64((1LL << view.probes) - 1);
+  const __m512i remix = _mm512_set1_epi64(static_cast<long long>(remix_constants[0]));
+  std::uint64_t* const words = view.words;
+  alignas(64) std::uint64_t next[8];
+  alignas(64) std::uint64_t here[8];
+  alignas(64) std::uint64_t remixed[8];
+  alignas(64) std::uint64_t lanes[8];
+  // One byte per key, looked at once all are written: cheaper than a test and a bit for each.
+  alignas(64) unsigned char missing[step_keys];
+  std::size_t i = 0;
+  for (; i + 8 <= n && i + kernel_lookahead + 8 <= n + ahead; i += 8) {
+    const __m512i eight = _mm512_loadu_si512(hashes + i);
+    const __m512i product = _mm512_mullo_epi64(eight, remix);
+    const __m512i starts = _mm512_and_si512(_mm512_srli_epi64(product, 13), _mm512_set1_epi64(7));
+    const __m512i unwrapped = _mm512_sllv_epi64(run, starts);
+    _mm512_store_si512(here, first_words(eight, blocks));
+    _mm512_store_si512(remixed, product);
+    // the run goes on at lane 0 after lane 7
+    _mm512_store_si512(lanes, _mm512_or_si512(unwrapped, _mm512_srli_epi64(unwrapped, 8)));
+    _mm512_store_si512(next,
+                       first_words(_mm512_loadu_si512(hashes + i + kernel_lookahead), blocks));
+#pragma GCC unroll 8
+    for (unsigned j = 0; j < 8; ++j) {
+      __builtin_prefetch(words + next[j], 0, 2);
+      const __m512i mask = round_of(remixed[j], static_cast<__mmask8>(lanes[j]));
+      missing[i + j] = one_line(verb, words + here[j], mask);
+    }
+  }
+  const __m512i written = _mm512_maskz_loadu_epi8(first_bits(i), missing);
+  const std::uint64_t there = _mm512_testn_epi8_mask(written, written) & first_bits(i);
+  return there | each_key(verb, view, hashes, i, n, ahead);
+}
+
+[[gnu::always_inline]] inline std::uint64_t lines_step(Verb verb, const LinesView& set,
+                                                       const std::uint64_t* hashes, std::size_t n,
+                                                       std::size_t ahead) {
+  const LinesView view = set;  // need not be read again after each store to the set
+  if (view.lines == 1 && view.probes <= 8 && view.blocks < few_blocks)
+    return eights(verb, view, hashes, n, ahead);
+  return each_key(verb, view, hashes, 0, n, ahead);
+}
+
+std::uint64_t lines_add(const LinesView& view, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  return ~lines_step(Verb::add, view, hashes, n, ahead) & first_bits(n);
+}
+
+std::uint64_t lines_ask(const LinesView& view, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  return lines_step(Verb::ask, view, hashes, n, ahead);
 }
 
 inline __m256i* split_at(const SplitView& view, std::uint64_t hash) {
   return reinterpret_cast<__m256i*>(view.words + 8 * (((hash >> 32) * view.blocks) >> 32));
 }
 
-[[gnu::always_inline]] inline void prefetch(const SplitView& view, std::uint64_t hash) {
-  __builtin_prefetch(split_at(view, hash), 1);
+[[gnu::always_inline]] inline void call_for(const SplitView& view, std::uint64_t hash) {
+  __builtin_prefetch(split_at(view, hash), 0, 2);
 }
 
 // word i: one bit of its 32; a rotate reads only the low five bits of its count
@@ -104,35 +174,83 @@ inline __m256i split_mask(std::uint64_t hash) {
   return _mm256_rolv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(product, 27));
 }
 
-inline bool split_has(__m256i block, __m256i mask) { return _mm256_testc_si256(block, mask) != 0; }
-
-std::size_t split_add(const SplitView& view, const std::uint64_t* hashes, std::size_t n,
-                      bool* fresh) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
+std::uint64_t split_add(const SplitView& set, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  const SplitView view = set;
+  std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
+    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
     __m256i* at = split_at(view, hashes[i]);
     const __m256i block = _mm256_load_si256(at);
     const __m256i mask = split_mask(hashes[i]);
-    const bool is_new = !split_has(block, mask);
     _mm256_store_si256(at, _mm256_or_si256(block, mask));
-    count += is_new;
-    if (fresh != nullptr) fresh[i] = is_new;
+    fresh |= std::uint64_t{_mm256_testc_si256(block, mask) == 0} << i;
   }
-  return count;
+  return fresh;
 }
 
-void split_ask(const SplitView& view, const std::uint64_t* hashes, std::size_t n, bool* answers) {
-  for (std::size_t i = 0; i < n && i < kernel_lookahead; ++i) prefetch(view, hashes[i]);
+std::uint64_t split_ask(const SplitView& set, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  const SplitView view = set;
+  std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n) prefetch(view, hashes[i + kernel_lookahead]);
-    answers[i] = split_has(_mm256_load_si256(split_at(view, hashes[i])), split_mask(hashes[i]));
+    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    const __m256i block = _mm256_load_si256(split_at(view, hashes[i]));
+    there |= std::uint64_t{_mm256_testc_si256(block, split_mask(hashes[i])) != 0} << i;
   }
+  return there;
+}
+
+// XXH3's law for inputs of 8 bytes, eight inputs at a time; libxxhash hashes one at a time.
+inline __m512i hash_eight(__m512i words, __m512i flip) {
+  const __m512i prime = _mm512_set1_epi64(static_cast<long long>(0x9fb2'1c65'1e98'df25));
+  __m512i h = _mm512_xor_si512(_mm512_rol_epi64(words, 32), flip);
+  h = _mm512_xor_si512(h, _mm512_xor_si512(_mm512_rol_epi64(h, 49), _mm512_rol_epi64(h, 24)));
+  h = _mm512_mullo_epi64(h, prime);
+  h = _mm512_xor_si512(h, _mm512_add_epi64(_mm512_srli_epi64(h, 35), _mm512_set1_epi64(8)));
+  h = _mm512_mullo_epi64(h, prime);
+  return _mm512_xor_si512(h, _mm512_srli_epi64(h, 28));
+}
+
+void hash_words(const std::uint64_t* words, std::size_t n, std::uint64_t seed,
+                std::uint64_t* hashes) {
+  const std::uint64_t turned = __builtin_bswap32(static_cast<std::uint32_t>(seed));
+  const std::uint64_t flip = xxh3_flip - (seed ^ (turned << 32));
+  const __m512i flips = _mm512_set1_epi64(static_cast<long long>(flip));
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    _mm512_storeu_si512(hashes + i, hash_eight(_mm512_loadu_si512(words + i), flips));
+  const auto rest = static_cast<__mmask8>((1U << (n - i)) - 1);
+  _mm512_mask_storeu_epi64(hashes + i, rest,
+                           hash_eight(_mm512_maskz_loadu_epi64(rest, words + i), flips));
+}
+
+void find_lines(const std::uint64_t* hashes, std::size_t n, std::uint64_t blocks,
+                std::uint64_t* lines) {
+  if (blocks >= few_blocks) return find_lines_one_by_one(hashes, n, blocks, lines);
+  const __m512i count = _mm512_set1_epi64(static_cast<long long>(blocks));
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    _mm512_storeu_si512(lines + i, eight_lines(_mm512_loadu_si512(hashes + i), count));
+  find_lines_one_by_one(hashes + i, n - i, blocks, lines + i);
+}
+
+void stream_lines(std::uint64_t* to, const std::uint64_t* from, std::size_t lines) {
+  for (std::size_t i = 0; i < lines; ++i)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + 8 * i), _mm512_load_si512(from + 8 * i));
+}
+
+void stream_end() { _mm_sfence(); }
+
+std::uint64_t ones_among(const std::uint64_t* words, std::size_t n) {
+  std::uint64_t ones = 0;
+  for (std::size_t i = 0; i < n; ++i) ones += static_cast<std::uint64_t>(_mm_popcnt_u64(words[i]));
+  return ones;
 }
 
 }  // namespace
 
-const Kernels avx512_kernels{"avx512", lines_add, lines_ask, split_add, split_ask};
+const Kernels avx512_kernels{"avx512",  hash_words, find_lines,   lines_add,  lines_ask,
+                             split_add, split_ask,  stream_lines, stream_end, ones_among};
 
 }  // namespace bloomery

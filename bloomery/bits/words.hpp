@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <span>
 
+#include <bloomery/bits/kernels.hpp>
+
 namespace bloomery {
 
 using Words = std::span<std::uint64_t>;
@@ -66,9 +68,7 @@ inline bool set_bit_shared(Words words, std::uint64_t bit) {
 }
 
 inline std::uint64_t count_ones(ConstWords words) {
-  std::uint64_t ones = 0;
-  for (const std::uint64_t word : words) ones += static_cast<std::uint64_t>(std::popcount(word));
-  return ones;
+  return kernels().count_ones(words.data(), words.size());
 }
 
 // Calls `each(bit)` for every one bit, in rising order.

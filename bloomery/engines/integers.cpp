@@ -162,8 +162,8 @@ class Work {
       if (!batch) return batch.error();
       if (batch->empty()) break;
       numbers_in += batch->size();
-      report_.distinct +=
-          add_all(map, report_.passes == 1 ? *batch : of_part(map, *batch), nullptr);
+      const auto ordinals = report_.passes == 1 ? *batch : of_part(map, *batch);
+      report_.distinct += add_all(map, ReadyInputs<Ordinal>(ordinals), CountOnly{});
       tell(numbers, told, {.bytes_read = 0, .pass = pass + 1, .passes = report_.passes});
     }
     if (pass > 0 && numbers_in != report_.numbers_in)

@@ -38,9 +38,9 @@ struct Hash {
 };
 
 // Hashes as the bare words that kernels read.
-inline const std::uint64_t* bare_words(std::span<const Hash> hashes) {
+inline const std::uint64_t* bare_words(const Hash* hashes) {
   static_assert(sizeof(Hash) == sizeof(std::uint64_t) && std::is_standard_layout_v<Hash>);
-  return reinterpret_cast<const std::uint64_t*>(hashes.data());
+  return reinterpret_cast<const std::uint64_t*>(hashes);
 }
 
 // A key's 128 bits, for the exact hash set. Ordered by its high half first.
@@ -127,14 +127,7 @@ class Hasher {
     }
   }
 
-  // Tells whether a reader has the right secret without storing the secret: SipHash of a fixed
-  // text under the key. 0 for the fast mode.
-  std::uint64_t key_check() const {
-    constexpr std::string_view text = "bloomery key check";
-    return mode_ == HashMode::fast ? 0 : siphash13(text.data(), text.size(), key_);
-  }
-
- private:
+  // An integer as the eight bytes that are hashed: sign-extended.
   template <IntegerKey T>
   static constexpr std::uint64_t widen(T key) {
     if constexpr (std::is_signed_v<T>)
@@ -143,6 +136,14 @@ class Hasher {
       return key;
   }
 
+  // Tells whether a reader has the right secret without storing the secret: SipHash of a fixed
+  // text under the key. 0 for the fast mode.
+  std::uint64_t key_check() const {
+    constexpr std::string_view text = "bloomery key check";
+    return mode_ == HashMode::fast ? 0 : siphash13(text.data(), text.size(), key_);
+  }
+
+ private:
   Hash of_bytes(const void* bytes, std::size_t length) const {
     if (mode_ == HashMode::fast) return {XXH3_64bits_withSeed(bytes, length, seed_)};
     return {siphash13(bytes, length, key_)};

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include <bloomery/sets/groups.hpp>
 #include <bloomery/sets/kinds.hpp>
 
 namespace bloomery {
@@ -83,55 +84,37 @@ struct Holder : AnySet::Body {
 
   explicit Holder(Held held) : held(std::move(held)) {}
 
-  static Input hash_of(const Hasher& hasher, std::string_view key) {
-    if constexpr (takes_hashes<K>)
-      return hasher(key);
-    else
-      return hasher.wide(key);
-  }
-
-  // Calls each(hashes, index of the first) for every group of keys; stops at an Error.
-  template <class Each>
-  static Result<void> in_groups(const Hasher& hasher, std::span<const std::string_view> keys,
-                                Each&& each) {
-    std::array<Input, group_keys> inputs;
-    for (std::size_t done = 0; done < keys.size(); done += group_keys) {
-      const std::size_t size = std::min(group_keys, keys.size() - done);
-      for (std::size_t i = 0; i < size; ++i) inputs[i] = hash_of(hasher, keys[done + i]);
-      if (auto went = each(std::span<const Input>(inputs).first(size), done); !went)
-        return went.error();
-    }
-    return {};
-  }
-
   const KindRow& row() const override { return row_of<K>; }
+
+  template <class Sink>
+  Result<std::size_t> add_source(const Texts<std::string_view, Input>& texts, Sink&& sink) {
+    if constexpr (Kind<K>)
+      return held.add_all(texts, sink);
+    else
+      return add_in_groups(held, texts, sink);
+  }
 
   Result<std::size_t> add_texts(const Hasher& hasher, std::span<const std::string_view> keys,
                                 bool* fresh) override {
-    if constexpr (hashed) {
-      std::size_t count = 0;
-      auto went = in_groups(hasher, keys, [&](std::span<const Input> inputs, std::size_t done) {
-        auto added = held.add_all(inputs, fresh == nullptr ? nullptr : fresh + done);
-        if (!added) return Result<void>(added.error());
-        count += *added;
-        return Result<void>();
-      });
-      if (!went) return went.error();
-      return count;
-    } else {
+    if constexpr (!hashed) {
       return wrong_input(K::id.name, "integers, not text");
+    } else {
+      const Texts<std::string_view, Input> texts(keys, hasher);
+      return fresh == nullptr ? add_source(texts, CountOnly{}) : add_source(texts, ToBools(fresh));
     }
   }
 
   Result<void> ask_texts(const Hasher& hasher, std::span<const std::string_view> keys,
                          bool* answers) const override {
-    if constexpr (hashed) {
-      return in_groups(hasher, keys, [&](std::span<const Input> inputs, std::size_t done) {
-        held.may_contain_all(inputs, answers + done);
-        return Result<void>();
-      });
-    } else {
+    if constexpr (!hashed) {
       return wrong_input(K::id.name, "integers, not text");
+    } else {
+      const Texts<std::string_view, Input> texts(keys, hasher);
+      if constexpr (Kind<K>)
+        held.may_contain_all(texts, ToBools(answers));
+      else
+        ask_in_groups(held, texts, ToBools(answers));
+      return {};
     }
   }
 
@@ -169,8 +152,8 @@ struct Holder : AnySet::Body {
     if constexpr (hashed) {
       return wrong_input(K::id.name, "hashed keys, not integers as themselves");
     } else {
-      for (std::size_t i = 0; i < ordinals.size(); ++i)
-        answers[i] = held.kind().in_range(ordinals[i]) && held.may_contain(ordinals[i]);
+      const auto [low, high] = held.kind().shape();
+      held.may_contain_all(Ordinals<Ordinal>(ordinals, low, high), ToBools(answers));
       return {};
     }
   }

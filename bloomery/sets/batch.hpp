@@ -1,76 +1,202 @@
-// The pipeline, once, for every kind: locate and prefetch some keys ahead of the one in hand, so
-// that many memory waits run at the same time.
+// The pipeline, once, for every kind: hash some keys ahead, call for their memory, and add or ask
+// what has come meanwhile, so that many memory waits run at the same time.
 //
-//    inputs   . . . i . . . . . . i+32 . .
-//                   |             |
-//                   add / ask     locate, prefetch, remember the slot in a ring
+//    keys     . . . . . . . . . . . . . . . . .   texts: their bytes are called for first
+//             |           |               |
+//             add / ask   called for      hashed
+//             a step      64 ahead        a step more
 //
-// Kinds with kernels of their own (Batched) are handed the whole span.
-// Limits:  for spans shorter than the ring it is a plain loop.
+// The keys come from a source (sets/key_source.hpp); the answers of a step, up to 64 bits, go to a
+// sink. Kinds with kernels of their own (Batched) are handed whole steps.
+// Limits:  a kind that can be full (cuckoo) is not for add_all here.
 // Threads: as the kind's add and may_contain.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <span>
 
+#include <bloomery/bits/kernels.hpp>
 #include <bloomery/sets/concepts.hpp>
+#include <bloomery/sets/key_source.hpp>
 
 namespace bloomery {
 
-// Thirty-two waits fill the miss buffers of the CPUs we measured; more gain nothing.
-inline constexpr std::size_t pipeline_depth = 32;
-
-// Text and integers are hashed so many at a time: their hashes stay in the first cache, and the
-// pipeline below is filled and drained seldom.
-inline constexpr std::size_t group_keys = 2048;
-
-// Calls each(i, slot of inputs[i]) for every input in order, with the slots' memory on its way.
-template <Kind K, class Each>
-void for_each_slot(const K& kind, std::span<const typename K::Input> inputs, Each&& each) {
-  std::array<typename K::Slot, pipeline_depth> ring{};
-  const auto fetch = [&](std::size_t i) {
-    const auto slot = kind.locate(inputs[i]);
-    if constexpr (Prefetchable<K>) kind.prefetch(slot);
-    ring[i % pipeline_depth] = slot;
-  };
-  const std::size_t head = std::min(pipeline_depth, inputs.size());
-  for (std::size_t i = 0; i < head; ++i) fetch(i);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto slot = ring[i % pipeline_depth];
-    if (i + pipeline_depth < inputs.size()) fetch(i + pipeline_depth);
-    each(i, slot);
-  }
+// How far ahead a kind calls for memory: K::lookahead, for kinds that wait at several places per
+// key, or as far as the kernels.
+template <Kind K>
+constexpr std::size_t lookahead_of() {
+  if constexpr (requires { K::lookahead; })
+    return K::lookahead;
+  else
+    return kernel_lookahead;
 }
 
-// Adds every input in order; returns how many were surely new. `fresh` may be null, else it has
-// room for one answer per input. The kind must never be full (see Addable kinds that can be:
-// cuckoo).
-template <Addable K>
-std::size_t add_all(K& kind, std::span<const typename K::Input> inputs, bool* fresh) {
-  if constexpr (Batched<K>) {
-    return kind.add_all(inputs, fresh);
-  } else {
-    std::size_t count = 0;
-    for_each_slot(kind, inputs, [&](std::size_t i, const typename K::Slot& slot) {
-      const bool is_new = kind.add(slot) == Added::fresh;
-      count += is_new;
-      if (fresh != nullptr) fresh[i] = is_new;
-    });
-    return count;
+namespace detail {
+
+// Calls use(i) for the first n of the inputs, each after the one `lookahead` places on was called
+// for; bit i of the answer is what use(i) says.
+template <Kind K, class Use>
+std::uint64_t step(const K& kind, const typename K::Input* inputs, std::size_t n, std::size_t ahead,
+                   Use&& use) {
+  std::uint64_t answers = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if constexpr (Prefetchable<K>)
+      if (i + lookahead_of<K>() < n + ahead)
+        kind.prefetch(kind.locate(inputs[i + lookahead_of<K>()]));
+    answers |= std::uint64_t{use(inputs[i])} << i;
   }
+  return answers;
+}
+
+}  // namespace detail
+
+// Adds n <= 64 inputs in order; `ahead` more follow them in the array. Bit i: input i was new.
+template <Addable K>
+std::uint64_t add_step(K& kind, const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
+  if constexpr (Batched<K>)
+    return kind.add_step(inputs, n, ahead);
+  else
+    return detail::step(kind, inputs, n, ahead, [&](const typename K::Input& input) {
+      return kind.add(kind.locate(input)) == Added::fresh;
+    });
 }
 
 template <Kind K>
-void may_contain_all(const K& kind, std::span<const typename K::Input> inputs, bool* answers) {
-  if constexpr (Batched<K>) {
-    kind.may_contain_all(inputs, answers);
-  } else {
-    for_each_slot(kind, inputs, [&](std::size_t i, const typename K::Slot& slot) {
-      answers[i] = kind.may_contain(slot);
+std::uint64_t ask_step(const K& kind, const typename K::Input* inputs, std::size_t n,
+                       std::size_t ahead) {
+  if constexpr (Batched<K>)
+    return kind.ask_step(inputs, n, ahead);
+  else
+    return detail::step(kind, inputs, n, ahead, [&](const typename K::Input& input) {
+      return kind.may_contain(kind.locate(input));
     });
+}
+
+// Calls take(inputs, n, ahead) -> answers for step after step, and sink(index of the first, n,
+// answers) for what it says.
+template <Kind K, KeySource<typename K::Input> Source, class Take, class Sink>
+void pipeline(const K& kind, const Source& source, Take&& take, Sink&& sink) {
+  using Input = typename K::Input;
+  constexpr std::size_t lookahead = lookahead_of<K>();
+  const std::size_t size = source.size();
+  const auto call_for = [&](const Input* inputs, std::size_t n) __attribute__((always_inline)) {
+    if constexpr (Prefetchable<K>)
+      for (std::size_t i = 0; i < n; ++i) kind.prefetch(kind.locate(inputs[i]));
+  };
+  if constexpr (requires { source.inputs(); }) {
+    // The inputs lie there already.
+    const Input* const inputs = source.inputs();
+    call_for(inputs, std::min(lookahead, size));
+    for (std::size_t done = 0; done < size; done += step_keys) {
+      const std::size_t n = std::min(step_keys, size - done);
+      const std::size_t ahead = std::min(lookahead, size - done - n);
+      sink(done, n, take(inputs + done, n, ahead));
+    }
+  } else {
+    // A window slides over the inputs: made, not yet used. It moves back to the start of its room
+    // now and then.
+    constexpr std::size_t hop = Source::keys_per_step;
+    static_assert(hop <= step_keys);
+    std::array<Input, 4 * step_keys + lookahead + hop> room;
+    std::size_t made = std::min(lookahead, size);
+    source.make(0, made, room.data());
+    call_for(room.data(), made);
+    const Input* window = room.data();
+    for (std::size_t done = 0; done < size;) {
+      const std::size_t n = std::min(hop, size - done);
+      if (window + lookahead + hop > room.data() + room.size())
+        window = std::copy(window, window + (made - done), room.data()) - (made - done);
+      const std::size_t more = std::min(lookahead + n, size - done) - (made - done);
+      source.make(made, more, room.data() + (window - room.data()) + (made - done));
+      made += more;
+      sink(done, n, take(window, n, made - done - n));
+      done += n;
+      window += n;
+    }
   }
+}
+
+// -- where answers go ----------------------------------------------------------------------------
+
+struct CountOnly {
+  void operator()(std::size_t, std::size_t, std::uint64_t) const {}
+};
+
+// One bool per key.
+class ToBools {
+ public:
+  explicit ToBools(bool* answers) : answers_(answers) {}
+  void operator()(std::size_t first, std::size_t n, std::uint64_t bits) const {
+    std::size_t i = 0;
+    // Eight bits to the low bits of eight bytes: three doublings, each half a copy of the whole.
+    for (; i + 8 <= n; i += 8) {
+      std::uint64_t spread = (bits >> i) & 0xff;
+      spread = (spread | spread << 28) & 0x0000'000f'0000'000f;
+      spread = (spread | spread << 14) & 0x0003'0003'0003'0003;
+      spread = (spread | spread << 7) & 0x0101'0101'0101'0101;
+      if constexpr (std::endian::native == std::endian::big) spread = __builtin_bswap64(spread);
+      std::memcpy(answers_ + first + i, &spread, sizeof spread);
+    }
+    for (; i < n; ++i) answers_[first + i] = (bits >> i) & 1;
+  }
+
+ private:
+  bool* answers_;
+};
+
+// Bit i % 64 of word i / 64 tells of key i; the bits beyond the last key are zero.
+class ToMask {
+ public:
+  explicit ToMask(std::uint64_t* words) : words_(words) {}
+  void operator()(std::size_t first, std::size_t, std::uint64_t bits) const {
+    std::uint64_t& word = words_[first / 64];
+    if (first % 64 == 0) word = 0;
+    word |= bits << (first % 64);
+  }
+
+ private:
+  std::uint64_t* words_;
+};
+static_assert(64 % step_keys == 0, "a step never reaches from one word of a mask into the next");
+
+// -- the verbs ----------------------------------------------------------------------------------
+
+// Adds every key in order; returns how many were surely new.
+template <Addable K, KeySource<typename K::Input> Source, class Sink>
+std::size_t add_all(K& kind, const Source& source, Sink&& sink) {
+  std::size_t count = 0;
+  pipeline(
+      kind, source,
+      [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
+        return add_step(kind, inputs, n, ahead);
+      },
+      [&](std::size_t first, std::size_t n, std::uint64_t bits) {
+        count += static_cast<std::size_t>(std::popcount(bits));
+        sink(first, n, bits);
+      });
+  return count;
+}
+
+// Asks for every key; returns how many may be there. Keys without a place are not.
+template <Kind K, KeySource<typename K::Input> Source, class Sink>
+std::size_t may_contain_all(const K& kind, const Source& source, Sink&& sink) {
+  std::size_t count = 0;
+  pipeline(
+      kind, source,
+      [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
+        return ask_step(kind, inputs, n, ahead);
+      },
+      [&](std::size_t first, std::size_t n, std::uint64_t bits) {
+        bits &= source.have_place(first, n);
+        count += static_cast<std::size_t>(std::popcount(bits));
+        sink(first, n, bits);
+      });
+  return count;
 }
 
 }  // namespace bloomery

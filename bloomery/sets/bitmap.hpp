@@ -71,7 +71,7 @@ class Bitmap {
     return {n.value - shape_.low};
   }
   [[gnu::always_inline]] void prefetch(Slot slot) const {
-    __builtin_prefetch(&words_[slot.bit / word_bits], 1);
+    __builtin_prefetch(&words_[slot.bit / word_bits], 0, 2);
   }
 
   Added add(Slot slot) { return set_bit(words_, slot.bit) ? Added::seen : Added::fresh; }
@@ -83,6 +83,13 @@ class Bitmap {
   bool contains(Slot slot) const { return get_bit(words_, slot.bit); }
   bool may_contain(Slot slot) const { return contains(slot); }
   bool may_contain_shared(Slot slot) const { return get_bit_shared(words_, slot.bit); }
+
+  // 512 integers to a cache line.
+  std::uint64_t lines() const { return (integers(shape_) - 1) / 512 + 1; }
+  void find_lines(const Ordinal* ordinals, std::size_t n, std::uint64_t* lines) const {
+    for (std::size_t i = 0; i < n; ++i) lines[i] = locate(ordinals[i]).bit / 512;
+  }
+  bool has_one_line() const { return true; }
 
   std::uint64_t count() const { return count_ones(words_); }
 
@@ -177,6 +184,7 @@ class Bitmap {
 };
 
 static_assert(SharedAddable<Bitmap> && Removable<Bitmap> && Mergeable<Bitmap> &&
-              Estimable<Bitmap> && Ranged<Bitmap> && Exact<Bitmap> && Prefetchable<Bitmap>);
+              Estimable<Bitmap> && Ranged<Bitmap> && Exact<Bitmap> && Prefetchable<Bitmap> &&
+              OneLined<Bitmap>);
 
 }  // namespace bloomery

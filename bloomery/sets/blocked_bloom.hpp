@@ -24,6 +24,7 @@
 
 #include <bloomery/bits/block.hpp>
 #include <bloomery/bits/kernels.hpp>
+#include <bloomery/bits/native_line.hpp>
 #include <bloomery/bits/words.hpp>
 #include <bloomery/hash/budget.hpp>
 #include <bloomery/hash/hash.hpp>
@@ -96,30 +97,47 @@ class BlockedBloom {
     return {first, shape_.lines == 2 ? mulhi(remix(hash, 2), shape_.blocks) : first, hash};
   }
   [[gnu::always_inline]] void prefetch(const Slot& slot) const {
-    __builtin_prefetch(line(slot.first), 1);
-    __builtin_prefetch(line(slot.second), 1);
+    __builtin_prefetch(line(slot.first), 0, 2);
+    __builtin_prefetch(line(slot.second), 0, 2);
   }
 
-  // Bit by bit: for one key alone that is faster than making a mask of the whole line.
   Added add(const Slot& slot) {
-    return mark(slot, [](std::uint64_t& word, std::uint64_t bit) {
-      const std::uint64_t before = word;
-      word |= bit;
-      return before & bit;
+    bool seen = mark_line(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
+    if (shape_.lines == 2)
+      seen &= mark_line(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
+    return seen ? Added::seen : Added::fresh;
+  }
+  Added add_shared(const Slot& slot) {
+    bool seen = true;
+    each_probe(slot, [&](std::uint64_t& word, std::uint64_t bit) {
+      seen &= or_shared(word, bit) != 0;
+      return true;
+    });
+    return seen ? Added::seen : Added::fresh;
+  }
+  bool may_contain(const Slot& slot) const {
+    return line_has_all(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1)) &&
+           (shape_.lines == 1 ||
+            line_has_all(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4)));
+  }
+  bool may_contain_shared(const Slot& slot) const {
+    return each_probe(slot, [&](const std::uint64_t& word, std::uint64_t bit) {
+      return (load_shared(word) & bit) != 0;
     });
   }
-  Added add_shared(const Slot& slot) { return mark(slot, or_shared); }
-  bool may_contain(const Slot& slot) const {
-    return has(slot, [](const std::uint64_t& word) { return word; });
-  }
-  bool may_contain_shared(const Slot& slot) const { return has(slot, load_shared); }
 
-  std::size_t add_all(std::span<const Hash> hashes, bool* fresh) {
-    return kernels().lines_add(view(), bare_words(hashes), hashes.size(), fresh);
+  std::uint64_t add_step(const Hash* hashes, std::size_t n, std::size_t ahead) {
+    return kernels().lines_add(view(), bare_words(hashes), n, ahead);
   }
-  void may_contain_all(std::span<const Hash> hashes, bool* answers) const {
-    kernels().lines_ask(view(), bare_words(hashes), hashes.size(), answers);
+  std::uint64_t ask_step(const Hash* hashes, std::size_t n, std::size_t ahead) const {
+    return kernels().lines_ask(view(), bare_words(hashes), n, ahead);
   }
+
+  std::uint64_t lines() const { return shape_.blocks; }
+  void find_lines(const Hash* hashes, std::size_t n, std::uint64_t* lines) const {
+    kernels().find_lines(bare_words(hashes), n, shape_.blocks, lines);
+  }
+  bool has_one_line() const { return shape_.lines == 1; }
 
   // Exact: the bytes are those of a filter that was given both lists.
   void unite(const BlockedBloom& other) {
@@ -195,22 +213,14 @@ class BlockedBloom {
     return each_line_probe(remix(slot.hash, 3), remix(slot.hash, 4), shape_.probes, in_line);
   }
 
-  // `set(word, bit)` ORs the bit in and returns it if it was set before, else 0.
-  template <class SetBit>
-  Added mark(const Slot& slot, SetBit&& set) {
-    bool seen = true;
-    each_probe(slot, [&](std::uint64_t& word, std::uint64_t bit) {
-      seen &= set(word, bit) != 0;
-      return true;
-    });
-    return seen ? Added::seen : Added::fresh;
+  bool mark_line(std::uint64_t* at, std::uint64_t first, std::uint64_t second) {
+    if (shape_.probes <= 8) return round_mark(at, first, shape_.probes);
+    const bool seen = round_mark(at, first, 8);
+    return round_mark(at, second, shape_.probes - 8) && seen;
   }
-
-  template <class Load>
-  bool has(const Slot& slot, Load&& load) const {
-    return each_probe(slot, [&](const std::uint64_t& word, std::uint64_t bit) {
-      return (load(word) & bit) != 0;
-    });
+  bool line_has_all(const std::uint64_t* at, std::uint64_t first, std::uint64_t second) const {
+    if (shape_.probes <= 8) return round_has(at, first, shape_.probes);
+    return round_has(at, first, 8) && round_has(at, second, shape_.probes - 8);
   }
 
   // The chance that a stranger's probes all hit ones of this line: full rounds need all lanes, the
@@ -238,6 +248,6 @@ class BlockedBloom {
 };
 
 static_assert(SharedAddable<BlockedBloom> && Mergeable<BlockedBloom> && Estimable<BlockedBloom> &&
-              Prefetchable<BlockedBloom> && Batched<BlockedBloom>);
+              Prefetchable<BlockedBloom> && Batched<BlockedBloom> && OneLined<BlockedBloom>);
 
 }  // namespace bloomery

@@ -80,10 +80,13 @@ class ClassicBloom {
 
   Shape shape() const { return shape_; }
 
+  // Each key waits at all its probes, so fewer keys are called for at a time.
+  static constexpr std::size_t lookahead = 12;
+
   Slot locate(Hash hash) const { return {hash}; }
   [[gnu::always_inline]] void prefetch(Slot slot) const {
     each_probe(slot, [&](std::uint64_t bit) {
-      __builtin_prefetch(&words_[bit / word_bits], 1);
+      __builtin_prefetch(&words_[bit / word_bits], 0, 2);
       return true;
     });
   }

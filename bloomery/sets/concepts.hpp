@@ -101,12 +101,23 @@ concept Prefetchable = Kind<S> && requires(const S s, typename S::Slot slot) {
   s.prefetch(slot);
 };
 
-// Has kernels of its own for whole spans; `fresh` may be null.
+// Has kernels of its own for steps of up to 64 inputs with more of them in sight; bit i of the
+// answer tells of input i. See sets/batch.hpp.
 template <class S>
 concept Batched = Kind<S> &&
-    requires(S s, const S asked, std::span<const typename S::Input> in, bool* answers) {
-  { s.add_all(in, answers) } -> std::same_as<std::size_t>;
-  { asked.may_contain_all(in, answers) } -> std::same_as<void>;
+    requires(S s, const S asked, const typename S::Input* inputs, std::size_t n) {
+  { s.add_step(inputs, n, n) } -> std::same_as<std::uint64_t>;
+  { asked.ask_step(inputs, n, n) } -> std::same_as<std::uint64_t>;
+};
+
+// All that an input reads or writes lies in one cache line of lines(): find_lines tells which, for
+// n inputs. A kind for which that depends on the shape says so in has_one_line().
+template <class S>
+concept OneLined = Addable<S> &&
+    requires(const S s, const typename S::Input* inputs, std::size_t n, std::uint64_t* lines) {
+  { s.lines() } -> std::same_as<std::uint64_t>;
+  { s.find_lines(inputs, n, lines) } -> std::same_as<void>;
+  { s.has_one_line() } -> std::same_as<bool>;
 };
 
 }  // namespace bloomery

@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <bloomery/bits/kernels.hpp>
@@ -20,6 +22,7 @@
 #include <bloomery/error.hpp>
 #include <bloomery/sets/batch.hpp>
 #include <bloomery/sets/concepts.hpp>
+#include <bloomery/sets/partition.hpp>
 #include <bloomery/sets/parts.hpp>
 #include <bloomery/sets/shape_fields.hpp>
 
@@ -110,13 +113,26 @@ class Owned {
     return kind_.may_contain_shared(kind_.locate(input));
   }
 
-  Result<std::size_t> add_all(std::span<const Input> inputs, bool* fresh) {
-    const std::size_t count = bloomery::add_all(kind_, inputs, fresh);
+  // Adds the keys of a source in order and hands the answers to a sink (sets/batch.hpp). Where only
+  // the count is wanted and the set is large, the keys are brought together by lines first.
+  template <KeySource<Input> Source, class Sink>
+  std::size_t add_all(const Source& source, Sink&& sink) {
+    const std::size_t count = added_all(source, sink);
     ledger_.adds += count;
     return count;
   }
+  // Returns how many may be there.
+  template <KeySource<Input> Source, class Sink>
+  std::size_t may_contain_all(const Source& source, Sink&& sink) const {
+    return bloomery::may_contain_all(kind_, source, sink);
+  }
+  // As the composites: a bool per input, none if null.
+  Result<std::size_t> add_all(std::span<const Input> inputs, bool* fresh) {
+    return fresh == nullptr ? add_all(ReadyInputs<Input>(inputs), CountOnly{})
+                            : add_all(ReadyInputs<Input>(inputs), ToBools(fresh));
+  }
   void may_contain_all(std::span<const Input> inputs, bool* answers) const {
-    bloomery::may_contain_all(kind_, inputs, answers);
+    bloomery::may_contain_all(kind_, ReadyInputs<Input>(inputs), ToBools(answers));
   }
 
   // Equal shapes, or an Error that names the field.
@@ -185,6 +201,8 @@ class Owned {
     kind_.fill();
     ledger_.adds = counted_adds(full_adds_ + spread_ + 1);
   }
+  // After `fresh` keys were added through kind().
+  void note_added(std::size_t fresh) { ledger_.adds += fresh; }
   // After one removal made through kind().
   void forget(bool was_there) { ledger_.adds -= was_there && ledger_.adds != 0; }
 
@@ -194,6 +212,14 @@ class Owned {
     const double lost = Exact<K> ? 0 : expected_losses(shape, ledger.capacity);
     full_adds_ = ledger.capacity - std::min(ledger.capacity, static_cast<std::uint64_t>(lost));
     spread_ = static_cast<std::uint64_t>(4 * std::sqrt(lost));
+  }
+
+  template <class Source, class Sink>
+  std::size_t added_all(const Source& source, Sink&& sink) {
+    if constexpr (OneLined<K> && std::same_as<std::decay_t<Sink>, CountOnly>)
+      if (kind_.has_one_line() && partition_pays(kind_.lines(), source.size()))
+        if (const auto count = add_all_partitioned(kind_, source)) return *count;
+    return bloomery::add_all(kind_, source, sink);
   }
 
   // How many of `keys` different keys are taken for old ones on the way: the rate, summed over the

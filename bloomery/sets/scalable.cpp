@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include <bloomery/sets/groups.hpp>
+
 namespace bloomery {
 namespace {
 

@@ -88,7 +88,7 @@ class SplitBlock {
   Slot locate(Hash hash) const {
     return {((hash.bits >> 32) * shape_.blocks) >> 32, static_cast<std::uint32_t>(hash.bits)};
   }
-  [[gnu::always_inline]] void prefetch(Slot slot) const { __builtin_prefetch(block(slot), 1); }
+  [[gnu::always_inline]] void prefetch(Slot slot) const { __builtin_prefetch(block(slot), 0, 2); }
 
   Added add(Slot slot) {
     std::uint32_t missing = 0;
@@ -124,12 +124,19 @@ class SplitBlock {
     return missing == 0;
   }
 
-  std::size_t add_all(std::span<const Hash> hashes, bool* fresh) {
-    return kernels().split_add(view(), bare_words(hashes), hashes.size(), fresh);
+  std::uint64_t add_step(const Hash* hashes, std::size_t n, std::size_t ahead) {
+    return kernels().split_add(view(), bare_words(hashes), n, ahead);
   }
-  void may_contain_all(std::span<const Hash> hashes, bool* answers) const {
-    kernels().split_ask(view(), bare_words(hashes), hashes.size(), answers);
+  std::uint64_t ask_step(const Hash* hashes, std::size_t n, std::size_t ahead) const {
+    return kernels().split_ask(view(), bare_words(hashes), n, ahead);
   }
+
+  // Two blocks to a cache line.
+  std::uint64_t lines() const { return (shape_.blocks + 1) / 2; }
+  void find_lines(const Hash* hashes, std::size_t n, std::uint64_t* lines) const {
+    for (std::size_t i = 0; i < n; ++i) lines[i] = locate(hashes[i]).block / 2;
+  }
+  bool has_one_line() const { return true; }
 
   // Exact: the bytes are those of a filter that was given both lists.
   void unite(const SplitBlock& other) {
@@ -180,6 +187,6 @@ class SplitBlock {
 };
 
 static_assert(SharedAddable<SplitBlock> && Mergeable<SplitBlock> && Estimable<SplitBlock> &&
-              Prefetchable<SplitBlock> && Batched<SplitBlock>);
+              Prefetchable<SplitBlock> && Batched<SplitBlock> && OneLined<SplitBlock>);
 
 }  // namespace bloomery

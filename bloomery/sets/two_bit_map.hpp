@@ -75,7 +75,7 @@ class TwoBitMap {
     return {n.value - shape_.low};
   }
   [[gnu::always_inline]] void prefetch(Slot slot) const {
-    __builtin_prefetch(&words_[slot.state / 32], 1);
+    __builtin_prefetch(&words_[slot.state / 32], 0, 2);
   }
 
   Added add(Slot slot) {
@@ -110,6 +110,13 @@ class TwoBitMap {
   bool may_contain_shared(Slot slot) const {
     return state_in(load_shared(words_[slot.state / 32]), slot) != Seen::never;
   }
+
+  // 256 integers to a cache line.
+  std::uint64_t lines() const { return (integers(shape_) - 1) / 256 + 1; }
+  void find_lines(const Ordinal* ordinals, std::size_t n, std::uint64_t* lines) const {
+    for (std::size_t i = 0; i < n; ++i) lines[i] = locate(ordinals[i]).state / 256;
+  }
+  bool has_one_line() const { return true; }
 
   // How many integers were seen at all, once, many times.
   std::uint64_t count() const { return count_ones(words_); }
@@ -211,6 +218,6 @@ class TwoBitMap {
 
 static_assert(SharedAddable<TwoBitMap> && Removable<TwoBitMap> && Mergeable<TwoBitMap> &&
               Estimable<TwoBitMap> && Ranged<TwoBitMap> && Exact<TwoBitMap> &&
-              Prefetchable<TwoBitMap>);
+              Prefetchable<TwoBitMap> && OneLined<TwoBitMap>);
 
 }  // namespace bloomery

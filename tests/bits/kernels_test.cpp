@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -128,6 +129,25 @@ std::ostream& operator<<(std::ostream& out, const LinesShape& shape) {
              << " lines";
 }
 
+// Runs a kernel step by step over all the hashes, as the pipeline does; returns the ones among the
+// answers. `answers` may be null.
+template <class Step>
+std::size_t in_steps(const Hashes& hashes, bool* answers, Step&& step) {
+  std::size_t ones = 0;
+  for (std::size_t done = 0; done < hashes.size(); done += step_keys) {
+    const std::size_t n = std::min(step_keys, hashes.size() - done);
+    const std::size_t ahead = std::min(kernel_lookahead, hashes.size() - done - n);
+    const std::uint64_t bits = step(hashes.data() + done, n, ahead);
+    EXPECT_EQ(n < 64 ? bits >> n : 0, 0U) << "answers beyond the last hash";
+    for (std::size_t i = 0; i < n; ++i) {
+      const bool answer = (bits >> i) & 1;
+      ones += answer;
+      if (answers != nullptr) answers[done + i] = answer;
+    }
+  }
+  return ones;
+}
+
 // The same verbs for both sorts of block, so that each comparison is written once.
 struct Lines {
   explicit Lines(const LinesShape& shape)
@@ -135,10 +155,14 @@ struct Lines {
         view{reinterpret_cast<std::uint64_t*>(memory.bytes().data()), shape.blocks, shape.probes,
              shape.lines} {}
   std::size_t add(const Kernels& row, const Hashes& hashes, bool* fresh) {
-    return row.lines_add(view, hashes.data(), hashes.size(), fresh);
+    return in_steps(hashes, fresh, [&](const std::uint64_t* at, std::size_t n, std::size_t ahead) {
+      return row.lines_add(view, at, n, ahead);
+    });
   }
   void ask(const Kernels& row, const Hashes& hashes, bool* answers) const {
-    row.lines_ask(view, hashes.data(), hashes.size(), answers);
+    in_steps(hashes, answers, [&](const std::uint64_t* at, std::size_t n, std::size_t ahead) {
+      return row.lines_ask(view, at, n, ahead);
+    });
   }
   Memory memory;
   LinesView view;
@@ -149,10 +173,14 @@ struct Split {
       : memory(Memory::make(blocks * split_bytes).value()),
         view{reinterpret_cast<std::uint32_t*>(memory.bytes().data()), blocks} {}
   std::size_t add(const Kernels& row, const Hashes& hashes, bool* fresh) {
-    return row.split_add(view, hashes.data(), hashes.size(), fresh);
+    return in_steps(hashes, fresh, [&](const std::uint64_t* at, std::size_t n, std::size_t ahead) {
+      return row.split_add(view, at, n, ahead);
+    });
   }
   void ask(const Kernels& row, const Hashes& hashes, bool* answers) const {
-    row.split_ask(view, hashes.data(), hashes.size(), answers);
+    in_steps(hashes, answers, [&](const std::uint64_t* at, std::size_t n, std::size_t ahead) {
+      return row.split_ask(view, at, n, ahead);
+    });
   }
   Memory memory;
   SplitView view;
@@ -248,9 +276,8 @@ TEST_P(KernelRow, HashesMayStartAtAnyWord) {
   Lines copy({10, 6, 2});
   for (std::size_t start = 0; start < 9; ++start) {
     law.view.probes = copy.view.probes = static_cast<std::uint32_t>(start + 1);
-    const std::size_t n = all.size() - start;
-    EXPECT_EQ(scalar_kernels.lines_add(law.view, all.data() + start, n, nullptr),
-              row().lines_add(copy.view, all.data() + start, n, nullptr));
+    EXPECT_EQ(scalar_kernels.lines_add(law.view, all.data() + start, 64, 5),
+              row().lines_add(copy.view, all.data() + start, 64, 5));
     EXPECT_TRUE(same_bytes(law.memory, copy.memory));
   }
 }
@@ -337,6 +364,68 @@ TEST_P(KernelRow, LinesAreTheLawInTheChosenBlock) {
       EXPECT_EQ(std::memcmp(law.data(), copy.view.words, copy.memory.size()), 0)
           << probes << " probes, " << lines << " lines";
     }
+}
+
+// More than 2^32 lines: the last line and the first are a quarter of a TiB apart, so only the two
+// pages that are used are ever there.
+TEST_P(KernelRow, FindsLinesBeyondTheFirst4Billion) {
+  constexpr std::uint64_t blocks = (std::uint64_t{1} << 32) + 3;
+  auto* start = static_cast<std::byte*>(::mmap(nullptr, blocks * line_bytes, PROT_READ | PROT_WRITE,
+                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  ASSERT_NE(start, MAP_FAILED);
+  const LinesView view{reinterpret_cast<std::uint64_t*>(start), blocks, 6, 1};
+  Hashes hashes(16, ~std::uint64_t{0});
+  hashes[3] = 0;
+  EXPECT_EQ(row().lines_add(view, hashes.data(), hashes.size(), 0), 0b1001U);
+  const Words last(view.words + 8 * (blocks - 1), lanes_per_line);
+  EXPECT_EQ(count_ones(last), 6U);
+  EXPECT_EQ(row().lines_ask(view, hashes.data(), hashes.size(), 0), 0xffffU);
+  ::munmap(start, blocks * line_bytes);
+}
+
+TEST_P(KernelRow, HashesIntegersLikeTheHasher) {
+  std::mt19937_64 random(11);
+  for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1}, random(), ~std::uint64_t{0}})
+    for (std::size_t n = 0; n <= 40; ++n) {
+      Hashes words(n);
+      for (std::uint64_t& word : words) word = random() >> (random() % 64);
+      Hashes hashes(n + 8, 42);
+      row().hash_words(words.data(), n, seed, hashes.data());
+      for (std::size_t i = 0; i < n; ++i)
+        ASSERT_EQ(hashes[i], Hasher(seed)(words[i]).bits) << "seed " << seed;
+      for (std::size_t i = n; i < n + 8; ++i) ASSERT_EQ(hashes[i], 42U) << "wrote beyond its room";
+      Hashes in_place = words;
+      row().hash_words(in_place.data(), n, seed, in_place.data());
+      EXPECT_TRUE(std::equal(in_place.begin(), in_place.end(), hashes.begin()));
+    }
+}
+
+TEST_P(KernelRow, StreamsWholeLines) {
+  std::mt19937_64 random(12);
+  auto from = Memory::make(16 * line_bytes).value();
+  make_random(from.bytes(), random);
+  for (std::size_t lines = 0; lines <= 15; ++lines) {
+    auto to = Memory::make(16 * line_bytes).value();
+    row().stream_lines(reinterpret_cast<std::uint64_t*>(to.bytes().data()),
+                       reinterpret_cast<const std::uint64_t*>(from.bytes().data()), lines);
+    row().stream_end();
+    const std::size_t bytes = lines * line_bytes;
+    EXPECT_EQ(std::memcmp(to.bytes().data(), from.bytes().data(), bytes), 0);
+    for (std::size_t i = bytes; i < to.size(); ++i) ASSERT_EQ(to.bytes()[i], std::byte{0});
+  }
+}
+
+TEST_P(KernelRow, CountsOnesOneByOne) {
+  std::mt19937_64 random(13);
+  for (std::size_t n = 0; n < 20; ++n) {
+    Hashes words(n);
+    std::uint64_t ones = 0;
+    for (std::uint64_t& word : words) {
+      word = random() & random();
+      for (int bit = 0; bit < 64; ++bit) ones += (word >> bit) & 1;
+    }
+    EXPECT_EQ(row().count_ones(words.data(), n), ones);
+  }
 }
 
 TEST_P(KernelRow, IsTheRowItsNameSaysAndNotAnother) {

@@ -1,51 +1,101 @@
 // The pipeline: every input once, in order, whatever the length of the span.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include <bloomery/bits/memory.hpp>
+#include <bloomery/bits/words.hpp>
 #include <bloomery/sets/batch.hpp>
 #include <bloomery/sets/bitmap.hpp>
 
 namespace bloomery {
 namespace {
 
-constexpr std::uint64_t integers = 4'096;
+constexpr std::uint64_t integers = 100'000;
 
 class Batch : public testing::TestWithParam<std::size_t> {
  protected:
-  Memory memory_ = Memory::make(integers / 8).value();
+  Memory memory_ = Memory::make(Bitmap::bytes({0, integers - 1})).value();
   Bitmap map_{{0, integers - 1}, memory_.bytes()};
 };
-
-TEST_P(Batch, VisitsEverySlotOnceAndInOrder) {
-  std::vector<Ordinal> inputs(GetParam());
-  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = {i * 2'654'435'761 % integers};
-  std::size_t next = 0;
-  for_each_slot(map_, std::span<const Ordinal>(inputs), [&](std::size_t i, Bitmap::Slot slot) {
-    ASSERT_EQ(i, next++);
-    ASSERT_EQ(slot.bit, inputs[i].value);
-  });
-  EXPECT_EQ(next, inputs.size());
-}
 
 TEST_P(Batch, TellsOfDoublesInTheSameSpan) {
   std::vector<Ordinal> inputs(GetParam());
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = {i / 2};
   const auto fresh = std::make_unique<bool[]>(inputs.size() + 1);
-  const auto span = std::span<const Ordinal>(inputs);
-  EXPECT_EQ(add_all(map_, span, fresh.get()), (inputs.size() + 1) / 2);
+  const ReadyInputs<Ordinal> source(inputs);
+  EXPECT_EQ(add_all(map_, source, ToBools(fresh.get())), (inputs.size() + 1) / 2);
   for (std::size_t i = 0; i < inputs.size(); ++i) ASSERT_EQ(fresh[i], i % 2 == 0) << i;
-  EXPECT_EQ(add_all(map_, span, nullptr), 0);
-  may_contain_all(map_, span, fresh.get());
+  EXPECT_EQ(add_all(map_, source, CountOnly{}), 0);
+  EXPECT_EQ(may_contain_all(map_, source, ToBools(fresh.get())), inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) ASSERT_TRUE(fresh[i]) << i;
   EXPECT_FALSE(fresh[inputs.size()]) << "an answer too many";
 }
 
+// A source that notes what it is asked for: each key just once and in order, never beyond the end.
+struct Noting {
+  static constexpr std::size_t keys_per_step = 16;
+  std::size_t keys;
+  std::vector<std::size_t>* made;
+  std::size_t size() const { return keys; }
+  void make(std::size_t first, std::size_t n, Ordinal* out) const {
+    for (std::size_t i = first; i < first + n; ++i) {
+      made->push_back(i);
+      *out++ = {i * 2'654'435'761 % integers};
+    }
+  }
+  std::uint64_t have_place(std::size_t, std::size_t) const { return ~std::uint64_t{0}; }
+  Noting part(std::size_t, std::size_t n) const { return {n, made}; }
+};
+
+TEST_P(Batch, MakesEveryInputOnceAndUsesThemInOrder) {
+  std::vector<std::size_t> made;
+  std::vector<std::uint64_t> used;
+  pipeline(
+      map_, Noting{GetParam(), &made},
+      [&](const Ordinal* inputs, std::size_t n, std::size_t ahead) {
+        EXPECT_EQ(ahead, std::min(kernel_lookahead, GetParam() - used.size() - n));
+        for (std::size_t i = 0; i < n; ++i) used.push_back(inputs[i].value);
+        return std::uint64_t{0};
+      },
+      CountOnly{});
+  ASSERT_EQ(made.size(), GetParam());
+  ASSERT_EQ(used.size(), GetParam());
+  for (std::size_t i = 0; i < GetParam(); ++i) {
+    ASSERT_EQ(made[i], i);
+    ASSERT_EQ(used[i], i * 2'654'435'761 % integers) << i;
+  }
+}
+
+TEST_P(Batch, MaskAndBoolsSayTheSame) {
+  std::vector<Ordinal> members;
+  for (std::size_t i = 0; i < integers; i += 3) members.push_back({i});
+  add_all(map_, ReadyInputs<Ordinal>(members), CountOnly{});
+  std::vector<std::size_t> made;
+  const Noting source{GetParam(), &made};
+  const auto bools = std::make_unique<bool[]>(GetParam() + 1);
+  std::vector<std::uint64_t> mask(words_for(GetParam()) + 1, ~std::uint64_t{0});
+  const std::size_t there = may_contain_all(map_, source, ToBools(bools.get()));
+  EXPECT_EQ(may_contain_all(map_, source, ToMask(mask.data())), there);
+  std::size_t ones = 0;
+  for (std::size_t i = 0; i < GetParam(); ++i) {
+    const bool expected = i * 2'654'435'761 % integers % 3 == 0;
+    ASSERT_EQ(bools[i], expected) << i;
+    ASSERT_EQ(get_bit(mask, i), expected) << i;
+    ones += expected;
+  }
+  EXPECT_EQ(there, ones);
+  for (std::size_t i = GetParam(); i < 64 * words_for(GetParam()); ++i)
+    EXPECT_FALSE(get_bit(mask, i)) << "a bit beyond the last key";
+  EXPECT_EQ(mask.back(), ~std::uint64_t{0}) << "a word too many";
+}
+
 INSTANTIATE_TEST_SUITE_P(Lengths, Batch,
-                         testing::Values(0, 1, 2, pipeline_depth - 1, pipeline_depth,
-                                         pipeline_depth + 1, 2 * pipeline_depth, 1'000));
+                         testing::Values(0, 1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 191, 192,
+                                         1'000, 5'000));
 
 }  // namespace
 }  // namespace bloomery

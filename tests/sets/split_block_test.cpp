@@ -37,7 +37,9 @@ TEST(SplitBlock, GoldenParquetFileIsRebuiltBitForBit) {
   expect_rebuilt([&](SplitBlock& filter) {
     for (const Hash hash : hashes) EXPECT_EQ(filter.add(filter.locate(hash)), Added::fresh);
   });
-  expect_rebuilt([&](SplitBlock& filter) { EXPECT_EQ(filter.add_all(hashes, nullptr), 4); });
+  expect_rebuilt([&](SplitBlock& filter) {
+    EXPECT_EQ(add_all(filter, ReadyInputs<Hash>(hashes), CountOnly{}), 4);
+  });
   expect_rebuilt([&](SplitBlock& filter) {
     for (const Hash hash : hashes) EXPECT_EQ(filter.add_shared(filter.locate(hash)), Added::fresh);
   });

@@ -39,6 +39,7 @@ Command plan_command(CLI::App& program);
 Command info_command(CLI::App& program);
 Command verify_command(CLI::App& program);
 Command ints_command(CLI::App& program);
+Command bench_command(CLI::App& program);
 
 // Every error that a user can mend is a Failure with a sentence.
 [[noreturn]] void refuse(std::string sentence);

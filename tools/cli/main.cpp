@@ -46,6 +46,7 @@ std::vector<Command> all_commands(CLI::App& program) {
   commands.push_back(info_command(program));
   commands.push_back(verify_command(program));
   commands.push_back(ints_command(program));
+  commands.push_back(bench_command(program));
   for (Command& command : commands) {
     command.parser->set_help_flag("-h", "this text");
     command.parser->set_help_all_flag("--help", "more: how it works, exit codes, examples");

@@ -1,0 +1,231 @@
+// Bulk adding below the speed of random access: bring the inputs of neighbouring lines together
+// first, then work through the set slice by slice while each lies in the cache.
+//
+//    inputs --line >> shift--> part: 32 gather in a buffer, then stream out past the caches
+//
+//      part 0   [buffer]  block -> block -> block       all of one part lies in one slice of the
+//      part 1   [buffer]  block                         set, in the order in which it came
+//      ...                  ^ 2,048 inputs each, taken from one pool
+//
+// Stable: the inputs of a line are used in the order in which they came, so bytes and the count of
+// fresh keys are those of adding one by one. Any skew is held: a part takes as many blocks as it
+// needs, and the pool has one for each part besides those that the inputs fill.
+// Limits:  for kinds where all the bits of a key lie in one line; 8 bytes of scratch a key of a
+//          chunk, 512 MiB at most.
+// Threads: one Partitions per thread that scatters; once all have ended with finish(), any thread
+//          may walk any part, and slices of different parts share no line.
+// See:     partition_test; docs/benchmarks.md for where it begins to pay.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <bloomery/bits/kernels.hpp>
+#include <bloomery/bits/memory.hpp>
+#include <bloomery/error.hpp>
+#include <bloomery/sets/batch.hpp>
+#include <bloomery/sets/concepts.hpp>
+
+namespace bloomery {
+
+// How a set of so many lines is cut up, and how many keys are brought together at a time.
+struct PartitionPlan {
+  unsigned shift = 0;  // lines of a slice, as a power of two
+  std::size_t parts = 0;
+  std::size_t chunk_keys = 0;
+};
+
+namespace detail {
+
+inline constexpr std::uint64_t partition_from_bytes = std::uint64_t{128} << 20;
+inline constexpr std::size_t most_parts = 1024;
+inline constexpr unsigned smallest_slice_shift = 12;  // 4,096 lines, 256 KiB
+inline constexpr std::uint64_t most_scratch_bytes = std::uint64_t{512} << 20;
+
+}  // namespace detail
+
+// Does bringing keys together cost less than it saves? Below 128 MiB waiting for many lines at once
+// is as fast, and with less than a key per line there is nothing to bring together.
+inline bool partition_pays(std::uint64_t lines, std::size_t keys) {
+  return lines * 64 >= detail::partition_from_bytes && keys >= lines;
+}
+
+// `threads` share the chunk. Slices of 256 KiB, larger ones only where there would be too many;
+// small sets are cut smaller, so that each thread has parts of its own.
+inline PartitionPlan plan_partitions(std::uint64_t lines, std::size_t keys, unsigned threads) {
+  PartitionPlan plan;
+  plan.shift = detail::smallest_slice_shift;
+  while (plan.shift > 0 && (lines >> plan.shift) < std::uint64_t{8} * threads) --plan.shift;
+  while ((lines >> plan.shift) >= detail::most_parts) ++plan.shift;
+  plan.parts = static_cast<std::size_t>((lines - 1) >> plan.shift) + 1;
+  const std::uint64_t scratch =
+      std::clamp<std::uint64_t>(64 * lines, std::uint64_t{1} << 20, detail::most_scratch_bytes);
+  plan.chunk_keys = std::min<std::size_t>(keys, scratch / sizeof(std::uint64_t));
+  return plan;
+}
+
+template <class Input>
+class Partitions {
+ public:
+  static_assert(sizeof(Input) == sizeof(std::uint64_t) && std::is_trivially_copyable_v<Input>);
+
+  // For chunks of up to `keys` inputs.
+  static Result<Partitions> make(const PartitionPlan& plan, std::size_t keys) {
+    const std::size_t blocks = keys / block_inputs + plan.parts;
+    auto buffers = Memory::make((plan.parts + 1) * buffer_bytes);
+    if (!buffers) return buffers.error();
+    auto pool = Memory::make(blocks * block_inputs * sizeof(Input));
+    if (!pool) return pool.error();
+    return Partitions(plan, std::move(*buffers), std::move(*pool), blocks);
+  }
+
+  // lines[i]: the line of the set in which input i works.
+  void scatter(const Input* inputs, const std::uint64_t* lines, std::size_t n) {
+    Input** const cursors = cursors_.data();  // not read again after each store
+    const unsigned shift = shift_;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto part = static_cast<std::size_t>(lines[i] >> shift);
+      Input* const to = cursors[part];
+      *to = inputs[i];
+      cursors[part] = to + 1;
+      // Buffers stand on multiples of their size, so this was the last place of one.
+      if (reinterpret_cast<std::uintptr_t>(to + 1) % buffer_bytes == 0) flush(part);
+    }
+  }
+
+  // No more will be scattered before clear(): other threads may walk from here on.
+  void finish() { kernels().stream_end(); }
+
+  // Calls each(inputs) for the inputs of one part, span by span, in order.
+  template <class Each>
+  void walk(std::size_t part, Each&& each) const {
+    for (std::uint32_t block = chains_[part].first; block != none; block = next_[block]) {
+      const Input* start = pool() + std::size_t{block} * block_inputs;
+      const bool is_last = block == chains_[part].last;
+      each(std::span<const Input>(start, is_last ? ends_[part] : start + block_inputs));
+    }
+    each(std::span<const Input>(buffer(part), cursors_[part]));
+  }
+
+  std::size_t parts() const { return cursors_.size(); }
+
+  void clear() {
+    for (std::size_t part = 0; part < parts(); ++part) cursors_[part] = buffer(part);
+    std::fill(chains_.begin(), chains_.end(), Chain{});
+    std::fill(ends_.begin(), ends_.end(), nullptr);
+    used_ = 0;
+  }
+
+ private:
+  // Four cache lines: a part is flushed once in 32 inputs, a branch that can seldom be foretold.
+  static constexpr std::size_t buffer_inputs = 32;
+  static constexpr std::size_t buffer_bytes = buffer_inputs * sizeof(Input);
+  static constexpr std::size_t block_inputs = 2048;
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  struct Chain {
+    std::uint32_t first = none;
+    std::uint32_t last = none;
+  };
+
+  Partitions(const PartitionPlan& plan, Memory buffers, Memory pool, std::size_t blocks)
+      : shift_(plan.shift),
+        buffers_(std::move(buffers)),
+        pool_(std::move(pool)),
+        cursors_(plan.parts),
+        ends_(plan.parts),
+        chains_(plan.parts),
+        next_(blocks, none) {
+    const auto start = reinterpret_cast<std::uintptr_t>(buffers_.bytes().data());
+    const std::uintptr_t aligned = (start + buffer_bytes - 1) / buffer_bytes * buffer_bytes;
+    first_buffer_ = reinterpret_cast<Input*>(aligned);
+    clear();
+  }
+
+  Input* buffer(std::size_t part) { return first_buffer_ + part * buffer_inputs; }
+  const Input* buffer(std::size_t part) const { return first_buffer_ + part * buffer_inputs; }
+  Input* pool() { return reinterpret_cast<Input*>(pool_.bytes().data()); }
+  const Input* pool() const { return reinterpret_cast<const Input*>(pool_.bytes().data()); }
+
+  void flush(std::size_t part) {
+    Chain& chain = chains_[part];
+    if (chain.last == none || ends_[part] == pool() + (std::size_t{chain.last} + 1) * block_inputs)
+      take_block(part);
+    kernels().stream_lines(reinterpret_cast<std::uint64_t*>(ends_[part]),
+                           reinterpret_cast<const std::uint64_t*>(buffer(part)), buffer_bytes / 64);
+    ends_[part] += buffer_inputs;
+    cursors_[part] = buffer(part);
+  }
+
+  void take_block(std::size_t part) {
+    const auto block = static_cast<std::uint32_t>(used_++);
+    Chain& chain = chains_[part];
+    (chain.last == none ? chain.first : next_[chain.last]) = block;
+    chain.last = block;
+    next_[block] = none;
+    ends_[part] = pool() + std::size_t{block} * block_inputs;
+  }
+
+  unsigned shift_;
+  Memory buffers_;
+  Input* first_buffer_ = nullptr;
+  Memory pool_;
+  std::vector<Input*> cursors_;  // where the next input of a part goes in its buffer
+  std::vector<Input*> ends_;     // where its next flush goes in its last block
+  std::vector<Chain> chains_;
+  std::vector<std::uint32_t> next_;  // block after block
+  std::size_t used_ = 0;
+};
+
+// Makes the inputs of keys [first, first + n) and scatters them.
+template <OneLined K, KeySource<typename K::Input> Source>
+void scatter_keys(const K& kind, const Source& source, std::size_t first, std::size_t n,
+                  Partitions<typename K::Input>& into) {
+  constexpr std::size_t most = 4 * step_keys;
+  typename K::Input made[most];
+  std::uint64_t lines[most];
+  for (std::size_t done = 0; done < n; done += most) {
+    const std::size_t some = std::min(most, n - done);
+    source.make(first + done, some, made);
+    kind.find_lines(made, some, lines);
+    into.scatter(made, lines, some);
+  }
+  into.finish();
+}
+
+// What a thread does with one part of what was brought together: take(inputs) -> how many.
+template <Kind K, class Take>
+std::size_t walk_part(const Partitions<typename K::Input>& from, std::size_t part, Take&& take) {
+  std::size_t count = 0;
+  from.walk(part, [&](std::span<const typename K::Input> inputs) {
+    count += take(ReadyInputs<typename K::Input>(inputs));
+  });
+  return count;
+}
+
+// Adds every key; returns how many were surely new. Same bytes and same count as add_all.
+// An Error when the scratch memory is refused; then nothing was added.
+template <OneLined K, KeySource<typename K::Input> Source>
+Result<std::size_t> add_all_partitioned(K& kind, const Source& source) {
+  const PartitionPlan plan = plan_partitions(kind.lines(), source.size(), 1);
+  auto parts = Partitions<typename K::Input>::make(plan, plan.chunk_keys);
+  if (!parts) return parts.error();
+  std::size_t count = 0;
+  for (std::size_t done = 0; done < source.size(); done += plan.chunk_keys) {
+    parts->clear();
+    scatter_keys(kind, source, done, std::min(plan.chunk_keys, source.size() - done), *parts);
+    for (std::size_t part = 0; part < parts->parts(); ++part)
+      count += walk_part<K>(*parts, part,
+                            [&](const auto& inputs) { return add_all(kind, inputs, CountOnly{}); });
+  }
+  return count;
+}
+
+}  // namespace bloomery

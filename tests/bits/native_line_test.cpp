@@ -1,0 +1,68 @@
+// The inlined line for one key against the law. Compiled twice: for any CPU, and in native_tests
+// for the CPU at hand, where it takes the wide path.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
+
+#include <bloomery/bits/block.hpp>
+#include <bloomery/bits/native_line.hpp>
+#include <bloomery/bits/words.hpp>
+
+namespace bloomery {
+namespace {
+
+using Line = std::array<std::uint64_t, lanes_per_line>;
+
+TEST(NativeLine, MarksTheBitsOfTheLaw) {
+  std::mt19937_64 random(21);
+  for (unsigned probes = 1; probes <= 8; ++probes)
+    for (int i = 0; i < 2'000; ++i) {
+      const std::uint64_t remixed = random();
+      alignas(64) Line line{};
+      ASSERT_FALSE(round_mark(line.data(), remixed, probes));
+      ASSERT_EQ(line, line_mask(remixed, 0, probes).lanes) << probes << " probes";
+      ASSERT_TRUE(round_has(line.data(), remixed, probes));
+      ASSERT_TRUE(round_mark(line.data(), remixed, probes));
+      ASSERT_EQ(line, line_mask(remixed, 0, probes).lanes);
+    }
+}
+
+TEST(NativeLine, KeepsWhatWasThere) {
+  std::mt19937_64 random(22);
+  for (unsigned probes = 1; probes <= 8; ++probes)
+    for (int i = 0; i < 500; ++i) {
+      const std::uint64_t remixed = random();
+      alignas(64) Line line;
+      for (std::uint64_t& word : line) word = random() & random();
+      const LineMask mask = line_mask(remixed, 0, probes);
+      Line expected = line;
+      const bool before = line_has(expected.data(), mask);
+      line_mark(expected.data(), mask);
+      ASSERT_EQ(round_has(line.data(), remixed, probes), before);
+      ASSERT_EQ(round_mark(line.data(), remixed, probes), before);
+      ASSERT_EQ(line, expected);
+    }
+}
+
+TEST(NativeLine, NoticesEachMissingBit) {
+  std::mt19937_64 random(23);
+  for (unsigned probes = 1; probes <= 8; ++probes)
+    for (int i = 0; i < 50; ++i) {
+      const std::uint64_t remixed = random();
+      const LineMask mask = line_mask(remixed, 0, probes);
+      for_each_one(mask.lanes, [&](std::uint64_t bit) {
+        alignas(64) Line line;
+        std::ranges::fill(line, ~std::uint64_t{0});
+        clear_bit(line, bit);
+        ASSERT_FALSE(round_has(line.data(), remixed, probes)) << bit;
+        ASSERT_FALSE(round_mark(line.data(), remixed, probes)) << bit;
+        ASSERT_TRUE(round_has(line.data(), remixed, probes));
+      });
+    }
+}
+
+}  // namespace
+}  // namespace bloomery

@@ -1,0 +1,131 @@
+// Bringing inputs together by lines changes neither a byte nor a count.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include <bloomery/bits/memory.hpp>
+#include <bloomery/sets/bitmap.hpp>
+#include <bloomery/sets/blocked_bloom.hpp>
+#include <bloomery/sets/partition.hpp>
+#include <bloomery/sets/split_block.hpp>
+#include <bloomery/sets/two_bit_map.hpp>
+
+namespace bloomery {
+namespace {
+
+TEST(PartitionPlan, CoversEveryLineWithFewParts) {
+  for (const unsigned threads : {1U, 2U, 7U, 64U})
+    for (std::uint64_t lines = 1; lines < std::uint64_t{1} << 40; lines = lines * 3 + 1) {
+      const PartitionPlan plan = plan_partitions(lines, 1'000'000, threads);
+      ASSERT_EQ((lines - 1) >> plan.shift, plan.parts - 1) << lines;
+      ASSERT_LE(plan.parts, 1024U);
+      ASSERT_GE(plan.chunk_keys, 1U);
+      ASSERT_LE(plan.chunk_keys, 1'000'000U);
+    }
+  EXPECT_GE(plan_partitions(1000, 1'000'000, 4).parts, 32U) << "threads without parts";
+}
+
+TEST(PartitionPlan, ScratchStaysBounded) {
+  const std::size_t many = std::size_t{1} << 40;
+  EXPECT_LE(plan_partitions(std::uint64_t{1} << 36, many, 1).chunk_keys * 8,
+            std::uint64_t{512} << 20);
+}
+
+TEST(PartitionPlan, PaysOnlyForLargeSetsAndManyKeys) {
+  EXPECT_FALSE(partition_pays(1 << 20, std::size_t{1} << 30));
+  EXPECT_TRUE(partition_pays(1 << 24, std::size_t{1} << 30));
+  EXPECT_FALSE(partition_pays(1 << 24, 1'000'000));
+}
+
+// Each part holds just what was sent to it, in order, however unevenly.
+void expect_all_there(const std::vector<std::uint64_t>& lines, std::uint64_t line_count) {
+  const PartitionPlan plan = plan_partitions(line_count, lines.size(), 1);
+  auto parts = Partitions<Hash>::make(plan, lines.size()).value();
+  for (int round = 0; round < 2; ++round) {
+    parts.clear();
+    for (std::size_t done = 0; done < lines.size(); done += 1000) {
+      const std::size_t n = std::min<std::size_t>(1000, lines.size() - done);
+      std::vector<Hash> inputs(n);
+      for (std::size_t i = 0; i < n; ++i) inputs[i] = {done + i};
+      parts.scatter(inputs.data(), lines.data() + done, n);
+    }
+    parts.finish();
+    std::size_t seen = 0;
+    for (std::size_t part = 0; part < parts.parts(); ++part) {
+      std::uint64_t before = 0;
+      parts.walk(part, [&](std::span<const Hash> inputs) {
+        for (const Hash input : inputs) {
+          ASSERT_LT(input.bits, lines.size());
+          ASSERT_EQ(lines[input.bits] >> plan.shift, part);
+          ASSERT_GE(input.bits, before) << "out of order";
+          before = input.bits;
+          ++seen;
+        }
+      });
+    }
+    EXPECT_EQ(seen, lines.size());
+  }
+}
+
+TEST(Partitions, HoldEvenAndUnevenInputs) {
+  std::mt19937_64 random(1);
+  const std::uint64_t line_count = 1 << 20;
+  for (const std::size_t n : {0, 1, 31, 32, 33, 2048, 2080, 100'000}) {
+    std::vector<std::uint64_t> even(n), uneven(n), one(n, 7);
+    for (std::uint64_t& line : even) line = random() % line_count;
+    for (std::uint64_t& line : uneven) line = random() % 8 == 0 ? random() % line_count : 12'345;
+    expect_all_there(even, line_count);
+    expect_all_there(uneven, line_count);
+    expect_all_there(one, line_count);
+  }
+}
+
+// Some keys twice: side by side, far apart, and one very often.
+std::vector<std::uint64_t> keys_with_repeats(std::size_t n, std::uint64_t range) {
+  std::mt19937_64 random(n);
+  std::vector<std::uint64_t> keys(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t die = random() % 10;
+    keys[i] = die == 0 && i > 0 ? keys[random() % i] : die == 1 ? 5 : random() % range;
+  }
+  return keys;
+}
+
+template <class K>
+void expect_as_one_by_one(const typename K::Shape& shape,
+                          const std::vector<typename K::Input>& inputs) {
+  auto law_memory = Memory::make(K::bytes(shape)).value();
+  auto copy_memory = Memory::make(K::bytes(shape)).value();
+  K law(shape, law_memory.bytes());
+  K copy(shape, copy_memory.bytes());
+  std::size_t fresh = 0;
+  for (const auto& input : inputs) fresh += law.add(law.locate(input)) == Added::fresh;
+  const ReadyInputs<typename K::Input> source(inputs);
+  EXPECT_EQ(add_all_partitioned(copy, source).value(), fresh);
+  EXPECT_TRUE(std::ranges::equal(law_memory.bytes(), copy_memory.bytes()));
+  EXPECT_EQ(add_all_partitioned(copy, source).value(), 0U) << "all were there";
+}
+
+TEST(PartitionLaw, SameBytesAndCountAsOneByOne) {
+  // 300,000 keys are several chunks for sets so small.
+  for (const std::size_t n : {0, 1, 100, 300'000}) {
+    const auto numbers = keys_with_repeats(n, 1'000'000);
+    std::vector<Hash> hashes;
+    std::vector<Ordinal> ordinals;
+    for (const std::uint64_t number : numbers) {
+      hashes.push_back(Hasher()(number));
+      ordinals.push_back({number});
+    }
+    expect_as_one_by_one<BlockedBloom>({.blocks = 5'001, .probes = 6, .lines = 1}, hashes);
+    expect_as_one_by_one<BlockedBloom>({.blocks = 1, .probes = 11, .lines = 1}, hashes);
+    expect_as_one_by_one<SplitBlock>({.blocks = 10'001}, hashes);
+    expect_as_one_by_one<Bitmap>({.low = 0, .high = 999'999}, ordinals);
+    expect_as_one_by_one<TwoBitMap>({.low = 0, .high = 1'000'001}, ordinals);
+  }
+}
+
+}  // namespace
+}  // namespace bloomery

@@ -1,0 +1,22 @@
+// What a benchmark found, as reports: one for programs, tables for people.
+#pragma once
+
+#include <string>
+
+#include <bench/findings.hpp>
+#include <bench/machine.hpp>
+
+#include "report.hpp"
+
+namespace bloomery::cli {
+
+// cpu, cores, l2_bytes, l3_bytes, memory_bytes, huge_pages, kernels.
+Report machine_report(const bench::Machine& machine);
+
+// keys, key_form, rate_asked, threads, strangers, kinds (each with its timings), left_out.
+void describe(Report& report, const bench::Findings& findings);
+
+// Two tables and their captions: nanoseconds a key, and the same as a multiple of the roofline.
+std::string bench_tables(const bench::Findings& findings);
+
+}  // namespace bloomery::cli
