@@ -32,19 +32,19 @@ namespace bloomery::bench {
 // Times of one operation, run by run.
 class Samples {
  public:
-  void add(double ns, double roofline_ns) {
+  void add(double ns, const Roof& roof) {
     ns_.push_back(ns);
-    roofline_ns_.push_back(roofline_ns);
-    ratio_.push_back(ns / roofline_ns);
+    first_ns_.push_back(roof.first);
+    first_ratio_.push_back(ns / roof.first);
+    second_ns_.push_back(roof.second);
+    second_ratio_.push_back(ns / roof.second);
   }
   bool empty() const { return ns_.empty(); }
   Timing timing(Operation operation, std::uint64_t keys) const {
-    return {operation,
-            keys,
-            median(ns_),
-            *std::min_element(ns_.begin(), ns_.end()),
-            median(roofline_ns_),
-            median(ratio_)};
+    return {operation,          keys,
+            median(ns_),        *std::min_element(ns_.begin(), ns_.end()),
+            median(first_ns_),  median(first_ratio_),
+            median(second_ns_), median(second_ratio_)};
   }
 
  private:
@@ -54,7 +54,7 @@ class Samples {
     return (all[(all.size() - 1) / 2] + all[all.size() / 2]) / 2;
   }
 
-  std::vector<double> ns_, roofline_ns_, ratio_;
+  std::vector<double> ns_, first_ns_, first_ratio_, second_ns_, second_ratio_;
 };
 
 template <class S, class Input, class Key>
@@ -95,6 +95,9 @@ class Beside {
       requires(const S set, Keys keys, std::span<bool> answers, Threads threads) {
     set.may_contain_all(keys, answers, threads);
   };
+  static constexpr bool by_lines = requires(S set, Keys keys) { set.add_all_by_lines(keys); };
+  // Smaller sets lie in the caches anyway.
+  static constexpr std::uint64_t worth_bringing_together = std::uint64_t{64} << 20;
   static constexpr bool adds_one = requires(S set, const Key& key) { set.add(key); };
   static constexpr bool unites = requires(S set) { set.unite(set).value(); };
 
@@ -134,10 +137,17 @@ class Beside {
       const std::size_t all = members().size();
       const Keys head = members().first(all <= window_keys ? all : all - window_keys);
       S set = touched();
-      const double roofline = write_roofline(head);
+      const Roof roofline = write_roofline(head);
       note(Operation::build, members(), roofline, build_ns);
       note(Operation::add_all, head, roofline,
            ns_per_key(head.size(), [&] { keep(set.add_all(head)); }));
+      if constexpr (by_lines)
+        if (set.bytes() >= worth_bringing_together && set.kind().has_one_line()) {
+          S other = touched();
+          const Roof beside = write_roofline(head);
+          note(Operation::add_by_lines, head, beside,
+               ns_per_key(head.size(), [&] { keep(other.add_all_by_lines(head)); }));
+        }
       if (head.size() < all) {
         add_one_by_one(set, members().subspan(head.size()));
       } else {
@@ -149,7 +159,7 @@ class Beside {
   }
 
   void add_one_by_one(S& set, Keys keys) {
-    const double roofline = write_roofline(keys);
+    const Roof roofline = write_roofline(keys);
     std::size_t fresh = 0;
     note(Operation::add, keys, roofline, ns_per_key(keys.size(), [&] {
            for (const Key& key : keys) fresh += set.add(key);
@@ -159,7 +169,7 @@ class Beside {
 
   // Returns how many passed.
   std::size_t ask(const S& set, Keys keys, Operation bulk, Operation single) {
-    const double roofline = roofline_.template read<Input>(keys, keys_.range_bits());
+    const Roof roofline = roofline_.template read<Input>(keys, keys_.range_bits());
     const std::span<bool> answers(answers_.get(), keys.size());
     if constexpr (bulk_asks)
       note(bulk, keys, roofline,
@@ -178,14 +188,13 @@ class Beside {
   void with_threads(const S& set, unsigned threads) {
     if constexpr (threads_add) {
       S other = touched();
-      const double roofline =
-          roofline_.template write<Input>(members(), keys_.range_bits(), threads);
+      const Roof roofline = roofline_.template write<Input>(members(), keys_.range_bits(), threads);
       note(Operation::add_threads, members(), roofline,
            ns_per_key(members().size(), [&] { keep(other.add_all(members(), Threads{threads})); }));
     }
     if constexpr (threads_ask) {
       const std::span<bool> answers(answers_.get(), window().size());
-      const double roofline = roofline_.template read<Input>(window(), keys_.range_bits(), threads);
+      const Roof roofline = roofline_.template read<Input>(window(), keys_.range_bits(), threads);
       note(Operation::ask_threads, window(), roofline, ns_per_key(window().size(), [&] {
              set.may_contain_all(window(), answers, Threads{threads});
            }));
@@ -203,10 +212,10 @@ class Beside {
   Keys window() const {
     return members().first(std::min<std::size_t>(members().size(), window_keys));
   }
-  double write_roofline(Keys keys) {
+  Roof write_roofline(Keys keys) {
     return roofline_.template write<Input>(keys, keys_.range_bits());
   }
-  void note(Operation operation, Keys keys, double roofline, double ns) {
+  void note(Operation operation, Keys keys, const Roof& roofline, double ns) {
     const auto i = static_cast<std::size_t>(operation);
     samples_[i].add(ns, roofline);
     timed_[i] = keys.size();

@@ -16,6 +16,7 @@ enum class Operation {
   build,         // make the set and add_all: memory that was never touched
   add,           // one by one
   add_all,       // in bulk
+  add_by_lines,  // in bulk, keys brought together by lines first
   add_threads,   // in bulk, by several threads
   ask_hit,       // members, one by one
   ask_miss,      // strangers, one by one
@@ -23,7 +24,7 @@ enum class Operation {
   ask_all_miss,  // in bulk
   ask_threads,   // members in bulk, by several threads
 };
-inline constexpr std::size_t operation_count = 9;
+inline constexpr std::size_t operation_count = 10;
 
 struct OperationName {
   std::string_view key;    // in JSON
@@ -33,6 +34,7 @@ inline constexpr std::array<OperationName, operation_count> operation_names{{
     {"build", "build"},
     {"add", "add"},
     {"add_all", "add_all"},
+    {"add_by_lines", "add_all, by lines"},
     {"add_threads", "add_all, threads"},
     {"ask_hit", "ask hit"},
     {"ask_miss", "ask miss"},
@@ -69,8 +71,10 @@ struct Timing {
   std::uint64_t keys;  // that were timed
   double ns;           // a key
   double best_ns;
-  double roofline_ns;  // beside it, on the same keys
-  double ratio;        // ns / roofline_ns
+  double roofline_ns;         // beside it, on the same keys: into the first cache
+  double ratio;               // ns / roofline_ns
+  double second_roofline_ns;  // into the second cache
+  double second_ratio;
 };
 
 struct Finding {

@@ -2,7 +2,7 @@
 // one JSON document. scripts/bench builds and runs it.
 //
 //    | | bits/key | rate | runs | build | add | ... |      one table for each size and form of key
-//    | blocked | 9.95 | 1.00 % | 5 | 9.1 (1.20) | ...      ns a key (times the roofline)
+//    | blocked | 9.95 | 1.00 % | 5 | 9.1 (1.20) | ...      ns a key (times each roofline)
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -65,12 +65,13 @@ void add_options(CLI::App& parser, Options& options) {
 
 std::string cell(const Timing* timing) {
   if (timing == nullptr) return "";
-  return fmt::format("{:.1f} ({:.2f})", timing->ns, timing->ratio);
+  return fmt::format("{:.1f} ({:.2f}, {:.2f})", timing->ns, timing->ratio, timing->second_ratio);
 }
 
 // What the roofline beside a finding took.
 std::string roofline_cell(const Timing* timing) {
-  return timing == nullptr ? "" : fmt::format("{:.1f}", timing->roofline_ns);
+  if (timing == nullptr) return "";
+  return fmt::format("{:.1f}, {:.1f}", timing->roofline_ns, timing->second_roofline_ns);
 }
 
 std::string markdown_line(std::string name, const Finding& finding,
@@ -97,7 +98,7 @@ std::string markdown(const Findings& findings) {
     if (std::any_of(findings.found.begin(), findings.found.end(), has))
       operations.push_back(operation);
   }
-  text += "| ns a key (times its roofline) | bits/key | rate | runs |";
+  text += "| ns a key (times its rooflines) | bits/key | rate | runs |";
   for (const Operation operation : operations) {
     text += fmt::format(" {} |", name_of(operation).shown);
   }
@@ -106,7 +107,7 @@ std::string markdown(const Findings& findings) {
   text += "\n";
   for (const Finding& finding : findings.found) {
     if (finding.subject == "blocked")
-      text += markdown_line("*roofline, as large as blocked*", finding, operations, true);
+      text += markdown_line("*rooflines, as large as blocked*", finding, operations, true);
   }
   for (const Finding& finding : findings.found)
     text += markdown_line(finding.subject, finding, operations, false);

@@ -43,15 +43,6 @@
 
 namespace bloomery {
 
-// May a T be a key of a set of kind K?
-template <class T, class K>
-concept KeyOf = std::same_as<T, typename K::Input> ||
-    (std::same_as<typename K::Input, Ordinal> ? IntegerKey<T> : Hashable<T>);
-
-// A vector, span or array of such keys.
-template <class R, class K>
-concept KeysOf = std::ranges::contiguous_range<R> && KeyOf<std::ranges::range_value_t<R>, K>;
-
 // Tells how often it has seen a key.
 template <class K>
 concept Stateful = Kind<K> && requires(const K kind, typename K::Slot slot) {
@@ -182,6 +173,15 @@ class Set {
         }
     }
     return add_source(all, CountOnly{});
+  }
+
+  // The same by one thread, bringing the keys together by lines first (sets/partition.hpp) whatever
+  // the size; add_all does so by itself where it pays.
+  template <KeysOf<K> Keys>
+  std::size_t add_all_by_lines(const Keys& keys) requires OneLined<K> {
+    const auto all = as_span(keys);
+    begin_adding(all);
+    return body_.add_all_by_lines(source(all)).value();
   }
 
   // answers[i], or bit i % 64 of answers[i / 64], tells of keys[i]. Returns how many may be there.

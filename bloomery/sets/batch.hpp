@@ -73,7 +73,10 @@ std::uint64_t ask_step(const K& kind, const typename K::Input* inputs, std::size
     return kind.ask_step(inputs, n, ahead);
   else
     return detail::step(kind, inputs, n, ahead, [&](const typename K::Input& input) {
-      return kind.may_contain(kind.locate(input));
+      if constexpr (requires { kind.may_contain_fetched(kind.locate(input)); })
+        return kind.may_contain_fetched(kind.locate(input));
+      else
+        return kind.may_contain(kind.locate(input));
     });
 }
 

@@ -81,7 +81,7 @@ class ClassicBloom {
   Shape shape() const { return shape_; }
 
   // Each key waits at all its probes, so fewer keys are called for at a time.
-  static constexpr std::size_t lookahead = 12;
+  static constexpr std::size_t lookahead = 24;
 
   Slot locate(Hash hash) const { return {hash}; }
   [[gnu::always_inline]] void prefetch(Slot slot) const {
@@ -109,6 +109,16 @@ class ClassicBloom {
   }
   bool may_contain(Slot slot) const {
     return each_probe(slot, [&](std::uint64_t bit) { return get_bit(words_, bit); });
+  }
+  // The same for a slot whose memory was called for: all probes and no branch, which would be
+  // foretold wrongly for half of the strangers.
+  bool may_contain_fetched(Slot slot) const {
+    bool all = true;
+    each_probe(slot, [&](std::uint64_t bit) {
+      all &= get_bit(words_, bit);
+      return true;
+    });
+    return all;
   }
   bool may_contain_shared(Slot slot) const {
     return each_probe(slot, [&](std::uint64_t bit) { return get_bit_shared(words_, bit); });

@@ -121,9 +121,21 @@ class Owned {
     ledger_.adds += count;
     return count;
   }
+  // The same, brought together by lines whatever the size; an Error when scratch memory is refused.
+  template <KeySource<Input> Source>
+  Result<std::size_t> add_all_by_lines(const Source& source) requires OneLined<K> {
+    if (!kind_.has_one_line())
+      return Error{Code::unsupported, "keys of this set have bits in several lines"};
+    auto count = add_all_partitioned(kind_, source);
+    if (count) ledger_.adds += *count;
+    return count;
+  }
   // Returns how many may be there.
   template <KeySource<Input> Source, class Sink>
   std::size_t may_contain_all(const Source& source, Sink&& sink) const {
+    if constexpr (OneLined<K> && !Ranged<K> && std::same_as<std::decay_t<Sink>, CountOnly>)
+      if (kind_.has_one_line() && partition_pays(kind_.lines(), source.size()))
+        if (const auto count = count_partitioned(kind_, source)) return *count;
     return bloomery::may_contain_all(kind_, source, sink);
   }
   // As the composites: a bool per input, none if null.

@@ -66,7 +66,7 @@ inline PartitionPlan plan_partitions(std::uint64_t lines, std::size_t keys, unsi
   while ((lines >> plan.shift) >= detail::most_parts) ++plan.shift;
   plan.parts = static_cast<std::size_t>((lines - 1) >> plan.shift) + 1;
   const std::uint64_t scratch =
-      std::clamp<std::uint64_t>(64 * lines, std::uint64_t{1} << 20, detail::most_scratch_bytes);
+      std::clamp<std::uint64_t>(32 * lines, std::uint64_t{1} << 20, detail::most_scratch_bytes);
   plan.chunk_keys = std::min<std::size_t>(keys, scratch / sizeof(std::uint64_t));
   return plan;
 }
@@ -90,13 +90,15 @@ class Partitions {
   void scatter(const Input* inputs, const std::uint64_t* lines, std::size_t n) {
     Input** const cursors = cursors_.data();  // not read again after each store
     const unsigned shift = shift_;
+#pragma GCC unroll 8
     for (std::size_t i = 0; i < n; ++i) {
       const auto part = static_cast<std::size_t>(lines[i] >> shift);
       Input* const to = cursors[part];
       *to = inputs[i];
       cursors[part] = to + 1;
       // Buffers stand on multiples of their size, so this was the last place of one.
-      if (reinterpret_cast<std::uintptr_t>(to + 1) % buffer_bytes == 0) flush(part);
+      if (reinterpret_cast<std::uintptr_t>(to + 1) % buffer_bytes == 0) [[unlikely]]
+        flush(part);
     }
   }
 
@@ -154,7 +156,8 @@ class Partitions {
   Input* pool() { return reinterpret_cast<Input*>(pool_.bytes().data()); }
   const Input* pool() const { return reinterpret_cast<const Input*>(pool_.bytes().data()); }
 
-  void flush(std::size_t part) {
+  // Not inlined: the loop that calls it now and then keeps its registers.
+  [[gnu::noinline]] void flush(std::size_t part) {
     Chain& chain = chains_[part];
     if (chain.last == none || ends_[part] == pool() + (std::size_t{chain.last} + 1) * block_inputs)
       take_block(part);
@@ -210,10 +213,10 @@ std::size_t walk_part(const Partitions<typename K::Input>& from, std::size_t par
   return count;
 }
 
-// Adds every key; returns how many were surely new. Same bytes and same count as add_all.
-// An Error when the scratch memory is refused; then nothing was added.
-template <OneLined K, KeySource<typename K::Input> Source>
-Result<std::size_t> add_all_partitioned(K& kind, const Source& source) {
+// Brings all keys together, chunk by chunk; the sum of what take(inputs) says.
+// An Error when the scratch memory is refused; then nothing was taken.
+template <OneLined K, KeySource<typename K::Input> Source, class Take>
+Result<std::size_t> in_partitions(const K& kind, const Source& source, Take&& take) {
   const PartitionPlan plan = plan_partitions(kind.lines(), source.size(), 1);
   auto parts = Partitions<typename K::Input>::make(plan, plan.chunk_keys);
   if (!parts) return parts.error();
@@ -222,10 +225,26 @@ Result<std::size_t> add_all_partitioned(K& kind, const Source& source) {
     parts->clear();
     scatter_keys(kind, source, done, std::min(plan.chunk_keys, source.size() - done), *parts);
     for (std::size_t part = 0; part < parts->parts(); ++part)
-      count += walk_part<K>(*parts, part,
-                            [&](const auto& inputs) { return add_all(kind, inputs, CountOnly{}); });
+      count += walk_part<K>(*parts, part, take);
   }
   return count;
+}
+
+// Adds every key; returns how many were surely new. Same bytes and same count as add_all.
+template <OneLined K, KeySource<typename K::Input> Source>
+Result<std::size_t> add_all_partitioned(K& kind, const Source& source) {
+  return in_partitions(kind, source, [&](const ReadyInputs<typename K::Input>& inputs) {
+    return add_all(kind, inputs, CountOnly{});
+  });
+}
+
+// How many of the keys may be there. Only a count: to scatter answers back to the places of their
+// keys would be random access again. Every key must have a place.
+template <OneLined K, KeySource<typename K::Input> Source>
+Result<std::size_t> count_partitioned(const K& kind, const Source& source) {
+  return in_partitions(kind, source, [&](const ReadyInputs<typename K::Input>& inputs) {
+    return may_contain_all(kind, inputs, CountOnly{});
+  });
 }
 
 }  // namespace bloomery

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -21,6 +22,8 @@ Report timing_report(const Timing& timing) {
   report.real("best_ns", timing.best_ns);
   report.real("roofline_ns", timing.roofline_ns);
   report.real("roofline_ratio", timing.ratio);
+  report.real("second_roofline_ns", timing.second_roofline_ns);
+  report.real("second_roofline_ratio", timing.second_ratio);
   return report;
 }
 
@@ -115,7 +118,9 @@ std::string bench_tables(const Findings& findings) {
     text += "\nNanoseconds a key, median of the runs:\n\n" +
             text_of(table_of(findings, true, [](const Timing& t) { return tenths(t.ns); })) +
             "\nThe same as a multiple of what the memory of this machine allows:\n\n" +
-            text_of(table_of(findings, false, [](const Timing& t) { return hundredths(t.ratio); }));
+            text_of(table_of(findings, false, [](const Timing& t) {
+              return hundredths(std::max(t.ratio, t.second_ratio));
+            }));
   }
   for (const bench::LeftOut& out : findings.left_out)
     text += fmt::format("\n{} is left out: {}\n", out.subject, out.why);
