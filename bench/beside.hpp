@@ -186,12 +186,25 @@ class Beside {
   }
 
   void with_threads(const S& set, unsigned threads) {
+    // With fewer keys it would be one thread beside a roofline of several.
+    const std::size_t worth = std::size_t{threads} * bloomery::detail::least_added_per_thread;
+    if constexpr (threads_add)
+      if (members().size() >= worth) add_with_threads(threads);
+    if constexpr (threads_ask)
+      if (window().size() >= threads * bloomery::detail::least_asked_per_thread)
+        ask_with_threads(set, threads);
+  }
+
+  void add_with_threads(unsigned threads) {
     if constexpr (threads_add) {
       S other = touched();
       const Roof roofline = roofline_.template write<Input>(members(), keys_.range_bits(), threads);
       note(Operation::add_threads, members(), roofline,
            ns_per_key(members().size(), [&] { keep(other.add_all(members(), Threads{threads})); }));
     }
+  }
+
+  void ask_with_threads(const S& set, unsigned threads) {
     if constexpr (threads_ask) {
       const std::span<bool> answers(answers_.get(), window().size());
       const Roof roofline = roofline_.template read<Input>(window(), keys_.range_bits(), threads);

@@ -28,7 +28,7 @@ template <class Key>
 std::string refusal_of_memory(const KeyStore<Key>& keys, const Task& task, std::uint64_t bytes) {
   // A bulk add may take 8 bytes a key of scratch, up to a limit of its own.
   const std::uint64_t scratch =
-      std::min<std::uint64_t>(8 * keys.members().size(), std::uint64_t{2} << 30);
+      std::min<std::uint64_t>(8 * keys.members().size(), std::uint64_t{550} << 20);
   const std::uint64_t needed = keys.bytes() + bytes + scratch + window_keys;  // and the answers
   if (needed <= task.memory_bytes) return "";
   constexpr double gibibyte = 1 << 30;
@@ -50,7 +50,8 @@ void measure_kind(const KeyStore<Key>& keys, const Task& task, Findings& finding
     const auto shape = K::plan(want);
     if (!shape) return findings.left_out.push_back({name, shape.error().sentence});
     const std::uint64_t bytes = K::bytes(*shape);
-    if (std::string why = refusal_of_memory(keys, task, 2 * bytes); !why.empty())
+    // Two sets, an empty one to touch the pages of the second, and the roofline.
+    if (std::string why = refusal_of_memory(keys, task, 4 * bytes); !why.empty())
       return findings.left_out.push_back({name, std::move(why)});
     auto roofline = Roofline::make(bytes);
     if (!roofline) return findings.left_out.push_back({name, roofline.error().sentence});

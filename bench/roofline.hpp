@@ -4,8 +4,9 @@
 //    first    into the first cache, as __builtin_prefetch does unless told otherwise
 //    second   into the second cache, which can wait for more lines at once
 //
-// No set that makes one random access a key, in the order of the keys, can be faster than the
-// better of them; one that first sorts its keys by place can.
+// A set that makes one random access a key, in the order of the keys, can hardly be faster than the
+// better of them: only by hashing several keys at once, or calling for more lines. One that first
+// sorts its keys by place can.
 //
 //    key --hash--> line of an array as large as the set --prefetch--> ... 32 keys later: touch
 //
@@ -24,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <utility>
 
 #include <bloomery/bits/memory.hpp>
@@ -122,11 +124,12 @@ class Roofline {
                       Touch touch) {
     const LineOf<Input> line_of{lines_, range_bits};
     return ns_per_key(keys.size(), [&] {
-      on_threads(threads, [&](unsigned i) {
+      const bool ran = on_threads(threads, [&](unsigned i) {
         const std::size_t first = keys.size() * i / threads;
         const auto part = keys.subspan(first, keys.size() * (i + 1) / threads - first);
         keep(touch_lines<cache>(part, line_of, words_, touch));
       });
+      if (!ran) throw std::runtime_error("the system does not give so many threads");
     });
   }
 

@@ -7,7 +7,8 @@
 // in as it is, for those who hash themselves (well mixed, please). Exact maps take integers only.
 //
 // The constructor throws std::invalid_argument for a want that no set can have; make() returns it.
-// add() throws Failure when the set is full, std::out_of_range for an integer outside a range.
+// add() throws Failure when the set is full, std::out_of_range for an integer outside a range;
+// add_all and may_contain_all throw std::invalid_argument when the answers have too little room.
 // Limits:  a Result<void> that fails and is not looked at throws (error.hpp). A set that was moved
 //          from may only be assigned to or destroyed.
 // Threads: add_shared and may_contain_shared may be called by any number at once; nothing else may
@@ -42,12 +43,6 @@
 #include <bloomery/storage/image.hpp>
 
 namespace bloomery {
-
-// Tells how often it has seen a key.
-template <class K>
-concept Stateful = Kind<K> && requires(const K kind, typename K::Slot slot) {
-  kind.state(slot);
-};
 
 template <class K>
 class Set {
@@ -146,16 +141,16 @@ class Set {
   template <KeysOf<K> Keys>
   std::size_t add_all(const Keys& keys, std::span<bool> fresh = {}) {
     const auto all = as_span(keys);
-    assert((fresh.empty() || fresh.size() >= all.size()) && "one answer per key");
+    if (!fresh.empty()) expect_room(fresh.size(), all.size());
     begin_adding(all);
     return fresh.empty() ? add_source(all, CountOnly{}) : add_source(all, ToBools(fresh.data()));
   }
   template <KeysOf<K> Keys>
   std::size_t add_all(const Keys& keys, std::span<std::uint64_t> fresh) {
     const auto all = as_span(keys);
-    assert(fresh.size() >= words_for(all.size()) && "one bit per key");
+    if (!fresh.empty()) expect_room(fresh.size(), words_for(all.size()));
     begin_adding(all);
-    return add_source(all, ToMask(fresh.data()));
+    return fresh.empty() ? add_source(all, CountOnly{}) : add_source(all, ToMask(fresh.data()));
   }
   // The same with several threads: same bytes, same count. Kinds that can not be added to in this
   // way (engines/parallel.hpp, and composites) are added to by one.
@@ -189,7 +184,7 @@ class Set {
   std::size_t may_contain_all(const Keys& keys, std::span<bool> answers,
                               Threads threads = {1}) const {
     const auto all = as_span(keys);
-    assert(answers.size() >= all.size() && "one answer per key");
+    expect_room(answers.size(), all.size());
     return ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
       return ask_source(all.subspan(first, n), ToBools(answers.data() + first));
     });
@@ -198,17 +193,19 @@ class Set {
   std::size_t may_contain_all(const Keys& keys, std::span<std::uint64_t> answers,
                               Threads threads = {1}) const {
     const auto all = as_span(keys);
-    assert(answers.size() >= words_for(all.size()) && "one bit per key");
+    expect_room(answers.size(), words_for(all.size()));
     return ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
       return ask_source(all.subspan(first, n), ToMask(answers.data() + first / 64));
     });
   }
-  // How many of the keys may be there, without telling which.
+  // How many of the keys may be there, without telling which. One thread brings the keys together
+  // by lines where that pays; several ask in the order of the keys.
   template <KeysOf<K> Keys>
   std::size_t count_may_contain(const Keys& keys, Threads threads = {1}) const {
     const auto all = as_span(keys);
+    if (wanted_threads(threads) == 1) return ask_source(all, CountOnly{});
     return ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
-      return ask_source(all.subspan(first, n), CountOnly{});
+      return ask_source(all.subspan(first, n), [](std::size_t, std::size_t, std::uint64_t) {});
     });
   }
 
@@ -354,6 +351,10 @@ class Set {
   static auto as_span(const Keys& keys) {
     using T = std::ranges::range_value_t<Keys>;
     return std::span<const T>(std::ranges::data(keys), std::ranges::size(keys));
+  }
+
+  static void expect_room(std::size_t room, std::size_t needed) {
+    if (room < needed) throw std::invalid_argument("there is not room for one answer per key");
   }
 
   template <class T>

@@ -6,7 +6,9 @@
 // This is the one place outside kernels_*.cpp with intrinsics: a call that the compiler can not
 // inline would cost a lone key more than it saves (docs/benchmarks.md "One by one"). Code that is
 // compiled for a CPU is the caller's own choice; the library is never compiled that way.
-// Limits:  up to 8 probes; further rounds are further calls.
+// Limits:  up to 8 probes; further rounds are further calls. All files of a program that include
+//          this are compiled for the same CPU: else the linker may hand the wide body to a file
+//          that was not.
 #pragma once
 
 #include <cstdint>

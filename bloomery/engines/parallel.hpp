@@ -17,10 +17,10 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -37,19 +37,38 @@ struct Threads {
   unsigned count = 0;
 };
 
+inline constexpr unsigned most_threads = 256;
+
 inline unsigned wanted_threads(Threads threads) {
-  if (threads.count != 0) return threads.count;
-  return std::max(1U, std::thread::hardware_concurrency());
+  if (threads.count != 0) return std::min(threads.count, most_threads);
+  return std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
 }
 
-// Calls work(0) ... work(count - 1), each on a thread of its own, the first on the caller's. Work
-// must not throw.
+// Calls work(0) ... work(count - 1), each on a thread of its own, the first on the caller's. False,
+// and no call at all, when the system does not give so many threads: they may wait for each other,
+// so none begins before all are there. Work must not throw.
 template <class Work>
-void on_threads(unsigned count, Work&& work) {
+[[nodiscard]] bool on_threads(unsigned count, Work&& work) {
+  assert(count >= 1 && "the caller's thread is one");
+  enum class Sign { wait, go, leave };
+  std::atomic<Sign> sign = Sign::wait;
   std::vector<std::jthread> others;
-  others.reserve(count - 1);
-  for (unsigned i = 1; i < count; ++i) others.emplace_back([&work, i] { work(i); });
+  try {
+    others.reserve(count - 1);
+    for (unsigned i = 1; i < count; ++i)
+      others.emplace_back([&work, &sign, i] {
+        sign.wait(Sign::wait);
+        if (sign.load() == Sign::go) work(i);
+      });
+  } catch (const std::exception&) {
+    sign = Sign::leave;
+    sign.notify_all();
+    return false;
+  }
+  sign = Sign::go;
+  sign.notify_all();
   work(0);
+  return true;
 }
 
 namespace detail {
@@ -66,8 +85,8 @@ inline unsigned threads_for(Threads threads, std::size_t keys, std::size_t least
 
 }  // namespace detail
 
-// Adds every key; returns how many were surely new. An Error when scratch memory is refused; then
-// nothing was added.
+// Adds every key; returns how many were surely new. An Error when scratch memory or threads are
+// refused; then nothing was added.
 template <OneLined K, KeySource<typename K::Input> Source>
 Result<std::size_t> add_all_parallel(K& kind, const Source& source, unsigned threads) {
   const PartitionPlan plan = plan_partitions(kind.lines(), source.size(), threads);
@@ -84,7 +103,7 @@ Result<std::size_t> add_all_parallel(K& kind, const Source& source, unsigned thr
   const std::size_t chunk = share * threads;
   std::barrier all_scattered(threads, [&]() noexcept { next_part = 0; });
   std::barrier all_walked(threads);
-  on_threads(threads, [&](unsigned me) {
+  const bool ran = on_threads(threads, [&](unsigned me) {
     for (std::size_t done = 0; done < size; done += chunk) {
       const std::size_t first = std::min(done + me * share, size);
       shares[me].clear();
@@ -99,22 +118,23 @@ Result<std::size_t> add_all_parallel(K& kind, const Source& source, unsigned thr
       all_walked.arrive_and_wait();
     }
   });
+  if (!ran) return Error{Code::no_memory, "the system does not give so many threads"};
   return fresh.load();
 }
 
-// Asks for every key; sink is called from several threads, never twice for one word of a mask.
-// Returns how many may be there.
+// Calls ask(first key, keys) for one share of the keys per thread, each whole words of a mask long;
+// by one thread when no more are given. Returns the sum.
 template <class Ask>
 std::size_t ask_all_parallel(std::size_t keys, Threads threads, Ask&& ask) {
   const unsigned count = detail::threads_for(threads, keys, detail::least_asked_per_thread);
   // Whole words of a mask.
   const std::size_t share = (keys / count / 64 + 1) * 64;
   std::atomic<std::size_t> there = 0;
-  on_threads(count, [&](unsigned me) {
+  const bool ran = on_threads(count, [&](unsigned me) {
     const std::size_t first = std::min(me * share, keys);
     there += ask(first, std::min(share, keys - first));
   });
-  return there.load();
+  return ran ? there.load() : ask(0, keys);
 }
 
 }  // namespace bloomery

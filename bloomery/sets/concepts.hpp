@@ -88,6 +88,12 @@ concept Exact = requires {
   requires S::exact;
 };
 
+// Tells how often it has seen a key.
+template <class K>
+concept Stateful = Kind<K> && requires(const K kind, typename K::Slot slot) {
+  kind.state(slot);
+};
+
 // Integers as themselves, in a range.
 template <class S>
 concept Ranged = Kind<S> && requires(const S s, typename S::Input in) {

@@ -40,7 +40,6 @@ concept KeySource = requires(const S source, std::size_t first, std::size_t n, I
   { source.size() } -> std::same_as<std::size_t>;
   source.make(first, n, out);
   { source.have_place(first, n) } -> std::same_as<std::uint64_t>;
-  { source.part(first, n) } -> std::same_as<S>;
   { S::keys_per_step } -> std::convertible_to<std::size_t>;
 };
 
@@ -62,9 +61,6 @@ class ReadyInputs {
     std::copy_n(inputs_.data() + first, n, out);
   }
   std::uint64_t have_place(std::size_t, std::size_t) const { return detail::all_have_place; }
-  ReadyInputs part(std::size_t first, std::size_t n) const {
-    return ReadyInputs(inputs_.subspan(first, n));
-  }
 
  private:
   std::span<const Input> inputs_;
@@ -85,7 +81,7 @@ class Integers {
       return;
     }
     auto* hashes = reinterpret_cast<std::uint64_t*>(out);
-    if constexpr (sizeof(T) == 8) {
+    if constexpr (std::same_as<std::make_unsigned_t<T>, std::uint64_t>) {
       kernels().hash_words(reinterpret_cast<const std::uint64_t*>(keys), n, hasher_.seed(), hashes);
     } else {
       for (std::size_t i = 0; i < n; ++i) hashes[i] = Hasher::widen(keys[i]);
@@ -93,13 +89,10 @@ class Integers {
     }
   }
   std::uint64_t have_place(std::size_t, std::size_t) const { return detail::all_have_place; }
-  Integers part(std::size_t first, std::size_t n) const {
-    return {keys_.subspan(first, n), hasher_};
-  }
 
  private:
   std::span<const T> keys_;
-  const Hasher& hasher_;
+  Hasher hasher_;
 };
 
 // Strings and byte spans, and integers for sets of 128-bit hashes.
@@ -120,7 +113,6 @@ class Texts {
     }
   }
   std::uint64_t have_place(std::size_t, std::size_t) const { return detail::all_have_place; }
-  Texts part(std::size_t first, std::size_t n) const { return {keys_.subspan(first, n), hasher_}; }
 
  private:
   static constexpr std::size_t texts_ahead = 32;
@@ -135,7 +127,7 @@ class Texts {
   }
 
   std::span<const T> keys_;
-  const Hasher& hasher_;
+  Hasher hasher_;
 };
 
 // Integers as themselves, for the exact maps.
@@ -161,9 +153,6 @@ class Ordinals {
     std::uint64_t inside = 0;
     for (std::size_t i = 0; i < n; ++i) inside |= std::uint64_t{has_place(keys_[first + i])} << i;
     return inside;
-  }
-  Ordinals part(std::size_t first, std::size_t n) const {
-    return {keys_.subspan(first, n), low_, high_};
   }
 
  private:

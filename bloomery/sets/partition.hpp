@@ -10,8 +10,8 @@
 // Stable: the inputs of a line are used in the order in which they came, so bytes and the count of
 // fresh keys are those of adding one by one. Any skew is held: a part takes as many blocks as it
 // needs, and the pool has one for each part besides those that the inputs fill.
-// Limits:  for kinds where all the bits of a key lie in one line; 8 bytes of scratch a key of a
-//          chunk, 512 MiB at most.
+// Limits:  for kinds where all the bits of a key lie in one line. Scratch: 8 bytes a key of a
+//          chunk, 512 MiB at most for all threads, and 16 KiB a part for each thread.
 // Threads: one Partitions per thread that scatters; once all have ended with finish(), any thread
 //          may walk any part, and slices of different parts share no line.
 // See:     partition_test; docs/benchmarks.md for where it begins to pay.
@@ -22,6 +22,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -79,11 +80,11 @@ class Partitions {
   // For chunks of up to `keys` inputs.
   static Result<Partitions> make(const PartitionPlan& plan, std::size_t keys) {
     const std::size_t blocks = keys / block_inputs + plan.parts;
-    auto buffers = Memory::make((plan.parts + 1) * buffer_bytes);
-    if (!buffers) return buffers.error();
-    auto pool = Memory::make(blocks * block_inputs * sizeof(Input));
-    if (!pool) return pool.error();
-    return Partitions(plan, std::move(*buffers), std::move(*pool), blocks);
+    try {
+      return made(plan, blocks);
+    } catch (const std::bad_alloc&) {
+      return Error{Code::no_memory, "the system does not give memory for the lists of a partition"};
+    }
   }
 
   // lines[i]: the line of the set in which input i works.
@@ -136,6 +137,14 @@ class Partitions {
     std::uint32_t first = none;
     std::uint32_t last = none;
   };
+
+  static Result<Partitions> made(const PartitionPlan& plan, std::size_t blocks) {
+    auto buffers = Memory::make((plan.parts + 1) * buffer_bytes);
+    if (!buffers) return buffers.error();
+    auto pool = Memory::make(blocks * block_inputs * sizeof(Input));
+    if (!pool) return pool.error();
+    return Partitions(plan, std::move(*buffers), std::move(*pool), blocks);
+  }
 
   Partitions(const PartitionPlan& plan, Memory buffers, Memory pool, std::size_t blocks)
       : shift_(plan.shift),

@@ -374,12 +374,13 @@ TEST_P(KernelRow, FindsLinesBeyondTheFirst4Billion) {
                                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   ASSERT_NE(start, MAP_FAILED);
   const LinesView view{reinterpret_cast<std::uint64_t*>(start), blocks, 6, 1};
-  Hashes hashes(16, ~std::uint64_t{0});
+  // As many as the eight-wide way would take.
+  Hashes hashes(128, ~std::uint64_t{0});
   hashes[3] = 0;
-  EXPECT_EQ(row().lines_add(view, hashes.data(), hashes.size(), 0), 0b1001U);
+  EXPECT_EQ(row().lines_add(view, hashes.data(), 64, 64), 0b1001U);
   const Words last(view.words + 8 * (blocks - 1), lanes_per_line);
   EXPECT_EQ(count_ones(last), 6U);
-  EXPECT_EQ(row().lines_ask(view, hashes.data(), hashes.size(), 0), 0xffffU);
+  EXPECT_EQ(row().lines_ask(view, hashes.data(), 64, 64), ~std::uint64_t{0});
   ::munmap(start, blocks * line_bytes);
 }
 
@@ -397,6 +398,19 @@ TEST_P(KernelRow, HashesIntegersLikeTheHasher) {
       Hashes in_place = words;
       row().hash_words(in_place.data(), n, seed, in_place.data());
       EXPECT_TRUE(std::equal(in_place.begin(), in_place.end(), hashes.begin()));
+    }
+}
+
+TEST_P(KernelRow, FindsTheLinesThatMultiplyHighChooses) {
+  const Hashes hashes = hashes_with_repeats(101, 14);
+  for (const std::uint64_t blocks :
+       {std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{1'000'003}, (std::uint64_t{1} << 32) - 1,
+        std::uint64_t{1} << 32, (std::uint64_t{1} << 40) + 7})
+    for (const std::size_t n : {0, 1, 7, 8, 9, 64, 101}) {
+      Hashes lines(n + 1, 42);
+      row().find_lines(hashes.data(), n, blocks, lines.data());
+      for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(lines[i], mulhi(hashes[i], blocks)) << blocks;
+      ASSERT_EQ(lines[n], 42U);
     }
 }
 

@@ -1,5 +1,8 @@
 // Several threads on one set, as if one had added: the bytes, the count, the answers.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,14 +30,32 @@ std::vector<std::uint64_t> keys_with_repeats(std::size_t n, std::uint64_t range)
 
 TEST(Parallel, EveryThreadWorksOnce) {
   std::vector<std::atomic<int>> calls(5);
-  on_threads(5, [&](unsigned me) { ++calls[me]; });
+  EXPECT_TRUE(on_threads(5, [&](unsigned me) { ++calls[me]; }));
   for (const auto& count : calls) EXPECT_EQ(count, 1);
+}
+
+// More threads than a process may have: nobody begins, and nobody waits for those that never come.
+TEST(Parallel, RefusedThreadsAreToldAndNoWorkIsDone) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // No room for the stack of a further thread.
+    const rlimit none{std::size_t{64} << 20, std::size_t{64} << 20};
+    ::setrlimit(RLIMIT_AS, &none);
+    std::atomic<int> calls = 0;
+    const bool ran = on_threads(200, [&](unsigned) { ++calls; });
+    ::_exit(!ran && calls == 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(Parallel, UsesNoMoreThreadsThanThereIsWorkFor) {
   EXPECT_EQ(detail::threads_for({8}, 0, 100), 1U);
   EXPECT_EQ(detail::threads_for({8}, 250, 100), 2U);
   EXPECT_EQ(detail::threads_for({8}, 100'000, 100), 8U);
+  EXPECT_EQ(detail::threads_for({~0U}, std::size_t{1} << 60, 100), most_threads);
   EXPECT_GE(detail::threads_for({0}, 100'000'000, 100), 1U);
 }
 

@@ -48,7 +48,6 @@ struct Noting {
     }
   }
   std::uint64_t have_place(std::size_t, std::size_t) const { return ~std::uint64_t{0}; }
-  Noting part(std::size_t, std::size_t n) const { return {n, made}; }
 };
 
 TEST_P(Batch, MakesEveryInputOnceAndUsesThemInOrder) {
