@@ -21,7 +21,38 @@
 
 namespace bloomery {
 
-#ifdef __AVX2__
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+
+namespace detail {
+
+// Rotation takes its count modulo 64, so the six bits need not be cut out.
+inline __m512i round_mask(std::uint64_t remixed, unsigned probes) {
+  const unsigned start = probes == lanes_per_line ? 0 : (remixed >> 13) & 7;
+  const unsigned run = ((1U << probes) - 1) << start;
+  const auto lanes = static_cast<__mmask8>(run | run >> lanes_per_line);
+  const __m512i word = _mm512_set1_epi64(static_cast<long long>(remixed));
+  const __m512i places = _mm512_srlv_epi64(word, _mm512_setr_epi64(16, 22, 28, 34, 40, 46, 52, 58));
+  return _mm512_maskz_rolv_epi64(lanes, _mm512_set1_epi64(1), places);
+}
+
+inline bool covers(__m512i line, __m512i mask) {
+  return _mm512_test_epi64_mask(_mm512_andnot_si512(line, mask), mask) == 0;
+}
+
+}  // namespace detail
+
+inline bool round_has(const std::uint64_t* line, std::uint64_t remixed, unsigned probes) {
+  return detail::covers(_mm512_loadu_si512(line), detail::round_mask(remixed, probes));
+}
+
+inline bool round_mark(std::uint64_t* line, std::uint64_t remixed, unsigned probes) {
+  const __m512i mask = detail::round_mask(remixed, probes);
+  const __m512i before = _mm512_loadu_si512(line);
+  _mm512_storeu_si512(line, _mm512_or_si512(before, mask));
+  return detail::covers(before, mask);
+}
+
+#elif defined(__AVX2__)
 
 namespace detail {
 

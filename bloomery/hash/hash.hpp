@@ -145,7 +145,12 @@ class Hasher {
 
  private:
   Hash of_bytes(const void* bytes, std::size_t length) const {
-    if (mode_ == HashMode::fast) return {XXH3_64bits_withSeed(bytes, length, seed_)};
+    if (mode_ == HashMode::fast) [[likely]]
+      return {XXH3_64bits_withSeed(bytes, length, seed_)};
+    return hardened_of_bytes(bytes, length);
+  }
+  // Out of line, so that loops over the fast hash stay short.
+  [[gnu::noinline, gnu::cold]] Hash hardened_of_bytes(const void* bytes, std::size_t length) const {
     return {siphash13(bytes, length, key_)};
   }
 

@@ -94,7 +94,10 @@ class BlockedBloom {
 
   Slot locate(Hash hash) const {
     const std::uint64_t first = mulhi(hash.bits, shape_.blocks);
-    return {first, shape_.lines == 2 ? mulhi(remix(hash, 2), shape_.blocks) : first, hash};
+    std::uint64_t second = first;
+    if (shape_.lines == 2) [[unlikely]]
+      second = mulhi(remix(hash, 2), shape_.blocks);
+    return {first, second, hash};
   }
   [[gnu::always_inline]] void prefetch(const Slot& slot) const {
     __builtin_prefetch(line(slot.first), 0, 2);
@@ -103,7 +106,7 @@ class BlockedBloom {
 
   Added add(const Slot& slot) {
     bool seen = mark_line(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
-    if (shape_.lines == 2)
+    if (shape_.lines == 2) [[unlikely]]
       seen &= mark_line(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
     return seen ? Added::seen : Added::fresh;
   }
@@ -116,9 +119,12 @@ class BlockedBloom {
     return seen ? Added::seen : Added::fresh;
   }
   bool may_contain(const Slot& slot) const {
-    return line_has_all(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1)) &&
-           (shape_.lines == 1 ||
-            line_has_all(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4)));
+    // Branches on the shape, never on what memory says: a wrong guess there would end all the
+    // waits of later keys that the CPU has begun.
+    bool all = line_has_all(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
+    if (shape_.lines == 2) [[unlikely]]
+      all &= line_has_all(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
+    return all;
   }
   bool may_contain_shared(const Slot& slot) const {
     return each_probe(slot, [&](const std::uint64_t& word, std::uint64_t bit) {
@@ -214,12 +220,14 @@ class BlockedBloom {
   }
 
   bool mark_line(std::uint64_t* at, std::uint64_t first, std::uint64_t second) {
-    if (shape_.probes <= 8) return round_mark(at, first, shape_.probes);
+    if (shape_.probes <= 8) [[likely]]
+      return round_mark(at, first, shape_.probes);
     const bool seen = round_mark(at, first, 8);
     return round_mark(at, second, shape_.probes - 8) && seen;
   }
   bool line_has_all(const std::uint64_t* at, std::uint64_t first, std::uint64_t second) const {
-    if (shape_.probes <= 8) return round_has(at, first, shape_.probes);
+    if (shape_.probes <= 8) [[likely]]
+      return round_has(at, first, shape_.probes);
     return round_has(at, first, 8) && round_has(at, second, shape_.probes - 8);
   }
 
