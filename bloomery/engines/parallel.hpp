@@ -46,13 +46,14 @@ inline unsigned wanted_threads(Threads threads) {
 
 // Calls work(0) ... work(count - 1), each on a thread of its own, the first on the caller's. False,
 // and no call at all, when the system does not give so many threads: they may wait for each other,
-// so none begins before all are there. Work must not throw.
-template <class Work>
+// so none begins before all are there. Work must not throw. Thread is another than std::jthread
+// only where a test plays a system that has no more.
+template <class Thread = std::jthread, class Work>
 [[nodiscard]] bool on_threads(unsigned count, Work&& work) {
   assert(count >= 1 && "the caller's thread is one");
   enum class Sign { wait, go, leave };
   std::atomic<Sign> sign = Sign::wait;
-  std::vector<std::jthread> others;
+  std::vector<Thread> others;
   try {
     others.reserve(count - 1);
     for (unsigned i = 1; i < count; ++i)

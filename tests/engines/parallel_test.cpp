@@ -1,15 +1,16 @@
 // Several threads on one set, as if one had added: the bytes, the count, the answers.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <random>
 #include <span>
 #include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <bloomery/bloomery.hpp>
@@ -34,21 +35,30 @@ TEST(Parallel, EveryThreadWorksOnce) {
   for (const auto& count : calls) EXPECT_EQ(count, 1);
 }
 
-// More threads than a process may have: nobody begins, and nobody waits for those that never come.
-TEST(Parallel, RefusedThreadsAreToldAndNoWorkIsDone) {
-  const pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    // No room for the stack of a further thread.
-    const rlimit none{std::size_t{64} << 20, std::size_t{64} << 20};
-    ::setrlimit(RLIMIT_AS, &none);
-    std::atomic<int> calls = 0;
-    const bool ran = on_threads(200, [&](unsigned) { ++calls; });
-    ::_exit(!ran && calls == 0 ? 0 : 1);
+// A system that gives two threads and no more.
+struct Scarce : std::jthread {
+  template <class Work>
+  explicit Scarce(Work&& work) : std::jthread(counted(std::forward<Work>(work))) {}
+  static inline int given = 0;
+
+ private:
+  template <class Work>
+  static Work&& counted(Work&& work) {
+    if (given == 2) throw std::system_error(EAGAIN, std::generic_category());
+    ++given;
+    return std::forward<Work>(work);
   }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+};
+
+// Nobody begins, and nobody waits for those that never come.
+TEST(ParallelThreads, RefusedOnesAreToldAndNoWorkIsDone) {
+  std::atomic<int> calls = 0;
+  Scarce::given = 0;
+  EXPECT_FALSE(on_threads<Scarce>(4, [&](unsigned) { ++calls; }));
+  EXPECT_EQ(calls, 0);
+  Scarce::given = 0;
+  EXPECT_TRUE(on_threads<Scarce>(3, [&](unsigned) { ++calls; }));
+  EXPECT_EQ(calls, 3);
 }
 
 TEST(Parallel, UsesNoMoreThreadsThanThereIsWorkFor) {
