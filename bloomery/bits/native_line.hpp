@@ -2,7 +2,8 @@
 // branch, inlined into the caller.
 //
 // A caller that is compiled for a CPU with AVX2 (-march=native, -march=x86-64-v3) gets the whole
-// line in two registers; any other caller one probe after the other. Same bits, same answers.
+// line in two registers, with AVX-512 in one; any other caller one probe after the other. Same
+// bits, same answers.
 // This is the one place outside kernels_*.cpp with intrinsics: a call that the compiler can not
 // inline would cost a lone key more than it saves (docs/benchmarks.md "One by one"). Code that is
 // compiled for a CPU is the caller's own choice; the library is never compiled that way.
@@ -41,10 +42,12 @@ inline bool covers(__m512i line, __m512i mask) {
 
 }  // namespace detail
 
+// Are all the bits of a round set?
 inline bool round_has(const std::uint64_t* line, std::uint64_t remixed, unsigned probes) {
   return detail::covers(_mm512_loadu_si512(line), detail::round_mask(remixed, probes));
 }
 
+// Sets all the bits of a round; returns whether they were set before.
 inline bool round_mark(std::uint64_t* line, std::uint64_t remixed, unsigned probes) {
   const __m512i mask = detail::round_mask(remixed, probes);
   const __m512i before = _mm512_loadu_si512(line);

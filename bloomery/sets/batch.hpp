@@ -103,16 +103,14 @@ void pipeline(const K& kind, const Source& source, Take&& take, Sink&& sink) {
   } else {
     // A window slides over the inputs: made, not yet used. It moves back to the start of its room
     // now and then.
-    constexpr std::size_t hop = Source::keys_per_step;
-    static_assert(hop <= step_keys);
-    std::array<Input, 4 * step_keys + lookahead + hop> room;
+    std::array<Input, 5 * step_keys + lookahead> room;
     std::size_t made = std::min(lookahead, size);
     source.make(0, made, room.data());
     call_for(room.data(), made);
     const Input* window = room.data();
     for (std::size_t done = 0; done < size;) {
-      const std::size_t n = std::min(hop, size - done);
-      if (window + lookahead + hop > room.data() + room.size())
+      const std::size_t n = std::min(step_keys, size - done);
+      if (window + lookahead + step_keys > room.data() + room.size())
         window = std::copy(window, window + (made - done), room.data()) - (made - done);
       const std::size_t more = std::min(lookahead + n, size - done) - (made - done);
       source.make(made, more, room.data() + (window - room.data()) + (made - done));
@@ -157,15 +155,13 @@ class ToMask {
  public:
   explicit ToMask(std::uint64_t* words) : words_(words) {}
   void operator()(std::size_t first, std::size_t, std::uint64_t bits) const {
-    std::uint64_t& word = words_[first / 64];
-    if (first % 64 == 0) word = 0;
-    word |= bits << (first % 64);
+    words_[first / step_keys] = bits;
   }
 
  private:
   std::uint64_t* words_;
 };
-static_assert(64 % step_keys == 0, "a step never reaches from one word of a mask into the next");
+static_assert(step_keys == 64, "a step is a word of a mask");
 
 // -- the verbs ----------------------------------------------------------------------------------
 

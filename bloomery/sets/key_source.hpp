@@ -40,7 +40,6 @@ concept KeySource = requires(const S source, std::size_t first, std::size_t n, I
   { source.size() } -> std::same_as<std::size_t>;
   source.make(first, n, out);
   { source.have_place(first, n) } -> std::same_as<std::uint64_t>;
-  { S::keys_per_step } -> std::convertible_to<std::size_t>;
 };
 
 namespace detail {
@@ -52,7 +51,6 @@ inline constexpr std::uint64_t all_have_place = ~std::uint64_t{0};
 template <class Input>
 class ReadyInputs {
  public:
-  static constexpr std::size_t keys_per_step = step_keys;
   explicit ReadyInputs(std::span<const Input> inputs) : inputs_(inputs) {}
 
   std::size_t size() const { return inputs_.size(); }
@@ -70,7 +68,6 @@ class ReadyInputs {
 template <IntegerKey T>
 class Integers {
  public:
-  static constexpr std::size_t keys_per_step = step_keys;
   Integers(std::span<const T> keys, const Hasher& hasher) : keys_(keys), hasher_(hasher) {}
 
   std::size_t size() const { return keys_.size(); }
@@ -99,7 +96,6 @@ class Integers {
 template <Hashable T, class Input>
 class Texts {
  public:
-  static constexpr std::size_t keys_per_step = step_keys;
   Texts(std::span<const T> keys, const Hasher& hasher) : keys_(keys), hasher_(hasher) {}
 
   std::size_t size() const { return keys_.size(); }
@@ -135,7 +131,6 @@ class Texts {
 template <class T>
 class Ordinals {
  public:
-  static constexpr std::size_t keys_per_step = step_keys;
   Ordinals(std::span<const T> keys, std::uint64_t low, std::uint64_t high)
       : keys_(keys), low_(low), high_(high), all_inside_(true) {
     for (const T& key : keys) all_inside_ &= has_place(key);

@@ -15,19 +15,10 @@
 
 #include <bloomery/bloomery.hpp>
 #include <bloomery/engines/parallel.hpp>
+#include <tests/sets/repeats.hpp>
 
 namespace bloomery {
 namespace {
-
-std::vector<std::uint64_t> keys_with_repeats(std::size_t n, std::uint64_t range) {
-  std::mt19937_64 random(n);
-  std::vector<std::uint64_t> keys(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t die = random() % 10;
-    keys[i] = die == 0 && i > 0 ? keys[random() % i] : die == 1 ? 5 : random() % range;
-  }
-  return keys;
-}
 
 TEST(Parallel, EveryThreadWorksOnce) {
   std::vector<std::atomic<int>> calls(5);

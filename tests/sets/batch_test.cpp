@@ -37,7 +37,6 @@ TEST_P(Batch, TellsOfDoublesInTheSameSpan) {
 
 // A source that notes what it is asked for: each key just once and in order, never beyond the end.
 struct Noting {
-  static constexpr std::size_t keys_per_step = 16;
   std::size_t keys;
   std::vector<std::size_t>* made;
   std::size_t size() const { return keys; }

@@ -12,6 +12,7 @@
 #include <bloomery/sets/partition.hpp>
 #include <bloomery/sets/split_block.hpp>
 #include <bloomery/sets/two_bit_map.hpp>
+#include <tests/sets/repeats.hpp>
 
 namespace bloomery {
 namespace {
@@ -81,17 +82,6 @@ TEST(Partitions, HoldEvenAndUnevenInputs) {
     expect_all_there(uneven, line_count);
     expect_all_there(one, line_count);
   }
-}
-
-// Some keys twice: side by side, far apart, and one very often.
-std::vector<std::uint64_t> keys_with_repeats(std::size_t n, std::uint64_t range) {
-  std::mt19937_64 random(n);
-  std::vector<std::uint64_t> keys(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t die = random() % 10;
-    keys[i] = die == 0 && i > 0 ? keys[random() % i] : die == 1 ? 5 : random() % range;
-  }
-  return keys;
 }
 
 template <class K>
