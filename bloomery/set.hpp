@@ -16,7 +16,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cassert>
 #include <concepts>
 #include <cstddef>
@@ -37,6 +36,7 @@
 #include <bloomery/sets/batch.hpp>
 #include <bloomery/sets/concepts.hpp>
 #include <bloomery/sets/groups.hpp>
+#include <bloomery/sets/key_of.hpp>
 #include <bloomery/sets/key_rules.hpp>
 #include <bloomery/sets/key_source.hpp>
 #include <bloomery/sets/kinds.hpp>
@@ -124,15 +124,45 @@ class Set {
     return has_place(key) && body_.may_contain_shared(unchecked_input_of(key));
   }
 
-  // Returns whether it was there.
+  // Takes one copy away (exact maps: the key altogether); returns whether it was there, and changes
+  // nothing if not. Remove only what was added: on approximate kinds a stranger that passes takes
+  // counts away that others need. Throws Failure on a set that was not planned for removal.
   template <KeyOf<K> T>
   bool remove(const T& key) requires Removable<K> {
-    if (!has_place(key)) return false;
-    auto& kind = body_.kind();
-    const bool was_there = kind.remove(kind.locate(unchecked_input_of(key)));
-    body_.forget(was_there);
-    return was_there;
+    expect_removable();
+    return has_place(key) && body_.remove(unchecked_input_of(key));
   }
+  bool remove(std::string_view key) requires(!is_ranged && Removable<K>) {
+    return remove<std::string_view>(key);
+  }
+  // Returns how many were there; `removed`, if not empty, is as long as the keys and tells which.
+  template <KeysOf<K> Keys>
+  std::size_t remove_all(const Keys& keys, std::span<bool> removed = {}) requires Removable<K> {
+    expect_removable();
+    const auto all = as_span(keys);
+    if (!removed.empty()) expect_room(removed.size(), all.size());
+    return removed.empty() ? body_.remove_all(source(all), CountOnly{})
+                           : body_.remove_all(source(all), ToBools(removed.data()));
+  }
+
+  // How often the key was added: never too low, perhaps too high. An answer of most_count() means
+  // that often or more.
+  template <KeyOf<K> T>
+  std::uint64_t count_of(const T& key) const requires Countable<K> {
+    const K& kind = body_.kind();
+    return has_place(key) ? kind.count(kind.locate(unchecked_input_of(key))) : 0;
+  }
+  std::uint64_t count_of(std::string_view key) const requires(!is_ranged && Countable<K>) {
+    return count_of<std::string_view>(key);
+  }
+  // counts[i] tells of keys[i].
+  template <KeysOf<K> Keys>
+  void counts(const Keys& keys, std::span<std::uint64_t> counts) const requires Countable<K> {
+    const auto all = as_span(keys);
+    expect_room(counts.size(), all.size());
+    count_all(body_.kind(), source(all), counts.data());
+  }
+  std::uint64_t most_count() const requires Countable<K> { return body_.kind().most_count(); }
 
   // Adds every key in order, with many memory waits in flight. Returns how many were surely new;
   // `fresh`, if not empty, is as long as the keys and tells which: one bool per key, or one bit
@@ -248,12 +278,12 @@ class Set {
   // The set of everything.
   void fill() requires Kind<K> { body_.fill(); }
 
-  std::uint64_t count() const requires Exact<K> { return exact_body().count(); }
+  std::uint64_t count() const requires Exact<K> { return core().count(); }
 
   // Members in rising order.
   template <class Each>
   void for_each(Each&& each) const requires Exact<K> {
-    exact_body().for_each(std::forward<Each>(each));
+    core().for_each(std::forward<Each>(each));
   }
 
   // What else a kind can do, such as Bitmap::rank or TwoBitMap::for_each_once.
@@ -285,7 +315,8 @@ class Set {
     return added;
   }
 
-  const auto& exact_body() const {
+  // What knows the keys: the kind, or the composite.
+  const auto& core() const {
     if constexpr (Kind<K>)
       return body_.kind();
     else
@@ -300,40 +331,22 @@ class Set {
 
   template <class T>
   void note_form() {
-    if constexpr (is_ranged) return;
-    constexpr KeyForm form = std::same_as<T, Input> ? KeyForm::hash
-                             : IntegerKey<T>        ? KeyForm::u64
-                                                    : KeyForm::text;
-    // Atomic for add_shared; written only when it changes, so that it costs a compare.
-    std::atomic_ref noted(rules_.form);
-    KeyForm before = noted.load(std::memory_order_relaxed);
-    while (joined(before, form) != before &&
-           !noted.compare_exchange_weak(before, joined(before, form), std::memory_order_relaxed)) {
-    }
+    if constexpr (!is_ranged) join_shared(rules_.form, form_of<T, K>);
   }
 
   // Every hash has a place; an integer only inside the range.
   template <class T>
   bool has_place(const T& key) const {
-    if constexpr (is_ranged) {
-      if constexpr (std::signed_integral<T>)
-        if (key < 0) return false;
-      return body_.kind().in_range(unchecked_input_of(key));
-    } else {
-      return true;
-    }
+    return key_has_place(core(), key);
   }
 
   template <class T>
   Input unchecked_input_of(const T& key) const {
-    if constexpr (std::same_as<T, Input>)
-      return key;
-    else if constexpr (is_ranged)
-      return Ordinal{static_cast<std::uint64_t>(key)};
-    else if constexpr (std::same_as<Input, WideHash>)
-      return hasher_.wide(key);
-    else
-      return hasher_(key);
+    return input_from<Input>(key, hasher_);
+  }
+
+  void expect_removable() const {
+    if (const char* why = body_.removal_refused()) throw Failure({Code::unsound, why});
   }
 
   template <class T>
@@ -347,16 +360,6 @@ class Set {
     return unchecked_input_of(key);
   }
 
-  template <class Keys>
-  static auto as_span(const Keys& keys) {
-    using T = std::ranges::range_value_t<Keys>;
-    return std::span<const T>(std::ranges::data(keys), std::ranges::size(keys));
-  }
-
-  static void expect_room(std::size_t room, std::size_t needed) {
-    if (room < needed) throw std::invalid_argument("there is not room for one answer per key");
-  }
-
   template <class T>
   void begin_adding(std::span<const T> keys) {
     for (const T& key : keys) expect_place(key);
@@ -365,10 +368,7 @@ class Set {
 
   template <class T>
   auto source(std::span<const T> keys) const {
-    if constexpr (Kind<K>)
-      return source_of(body_.kind(), keys, hasher_);
-    else
-      return source_of(body_, keys, hasher_);
+    return source_of(core(), keys, hasher_);
   }
 
   template <class T, class Sink>

@@ -19,6 +19,8 @@
 #include <bloomery/sets/batch.hpp>
 #include <bloomery/sets/blocked_bloom.hpp>
 #include <bloomery/sets/classic_bloom.hpp>
+#include <bloomery/sets/counting_bloom.hpp>
+#include <bloomery/sets/spectral_bloom.hpp>
 #include <bloomery/sets/split_block.hpp>
 
 namespace bloomery {
@@ -104,6 +106,29 @@ TEST(Golden, SplitBlock) {
   expect_golden<SplitBlock>(
       {.blocks = 40},
       {0x6230'8b50'f2ca'f7c5, 5571, {32, 68, 81, 214, 232, 239, 287, 320, 472, 511}});
+}
+
+// Red means: the step from one probe to the next, or the place of a counter, has changed.
+TEST(Golden, Counting) {
+  expect_golden<CountingBloom>(
+      {.counters = 10240, .probes = 7},
+      {0xe140'b20e'3c20'0fb4, 5394, {82, 132, 195, 247, 601, 680, 940, 985, 1218, 1314}});
+}
+
+// Red means: as above, or which of a key's counters are raised has changed.
+TEST(Golden, SpectralByMinimumIncrease) {
+  expect_golden<SpectralBloom>({.counters = 2560, .probes = 7, .counter_bits = 8, .selection = 0},
+                               {0xc489'89b2'9955'2400, 2401, {1, 4, 5, 6, 7, 8, 11, 12, 18, 21}});
+  expect_golden<SpectralBloom>(
+      {.counters = 10240, .probes = 7, .counter_bits = 16, .selection = 0},
+      {0x8cab'4c1f'c14b'fcd4, 5114, {82, 132, 195, 247, 601, 680, 940, 985, 1218, 1314}});
+}
+TEST(Golden, SpectralByMinimumSelection) {
+  expect_golden<SpectralBloom>(
+      {.counters = 10240, .probes = 7, .counter_bits = 16, .selection = 1},
+      {0xb601'88ea'b151'c101, 5394, {82, 132, 195, 247, 601, 680, 940, 985, 1218, 1314}});
+  expect_golden<SpectralBloom>({.counters = 2560, .probes = 7, .counter_bits = 32, .selection = 1},
+                               {0x0797'22f7'2231'9c9a, 3363, {1, 4, 5, 6, 7, 8, 11, 12, 18, 21}});
 }
 
 // -- whole sets, as they would be saved -----------------------------------------------------------

@@ -21,6 +21,17 @@ struct AnySet::Body {
                                  bool* answers) const = 0;
   virtual Result<void> ask_hashes(std::span<const Hash> hashes, bool* answers) const = 0;
   virtual Result<void> ask_ordinals(std::span<const Ordinal> ordinals, bool* answers) const = 0;
+  virtual Result<std::size_t> remove_texts(const Hasher& hasher,
+                                           std::span<const std::string_view> keys,
+                                           bool* removed) = 0;
+  virtual Result<std::size_t> remove_hashes(std::span<const Hash> hashes, bool* removed) = 0;
+  virtual Result<std::size_t> remove_ordinals(std::span<const Ordinal> ordinals, bool* removed) = 0;
+  virtual Result<void> count_texts(const Hasher& hasher, std::span<const std::string_view> keys,
+                                   std::uint64_t* counts) const = 0;
+  virtual Result<void> count_hashes(std::span<const Hash> hashes, std::uint64_t* counts) const = 0;
+  virtual Result<void> count_ordinals(std::span<const Ordinal> ordinals,
+                                      std::uint64_t* counts) const = 0;
+  virtual std::uint64_t most_count() const = 0;
   virtual Result<void> unite(const Body& other) = 0;
   virtual Result<void> intersect(const Body& other) = 0;
   virtual Result<void> subtract(const Body& other) = 0;
@@ -36,6 +47,7 @@ struct AnySet::Body {
   virtual bool overfull() const = 0;
   virtual std::optional<Range> range() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> shape_facts() const = 0;
+  virtual std::optional<std::uint64_t> stuck() const = 0;
   virtual Parts parts() const = 0;
 };
 
@@ -53,6 +65,8 @@ constexpr KindRow row_of{
     .input = takes_ordinals<K> ? InputForm::ordinal : InputForm::hashed,
     .exact = Exact<K>,
     .grows = !Kind<K>,
+    .removes = Removable<K>,
+    .counts = Countable<K>,
     .complete = [](Want want) { return complete<K>(want); },
     .planned_bytes = [](const Want& want) -> Result<std::uint64_t> {
       const auto shape = K::plan(want);
@@ -86,6 +100,18 @@ struct Holder : AnySet::Body {
 
   const KindRow& row() const override { return row_of<K>; }
 
+  static Error not_text() { return wrong_input(K::id.name, "integers, not text"); }
+  static Error not_hashes() {
+    return wrong_input(K::id.name, "keys of its own sort, not 64-bit hashes");
+  }
+  static Error not_integers() {
+    return wrong_input(K::id.name, "hashed keys, not integers as themselves");
+  }
+  Ordinals<Ordinal> places(std::span<const Ordinal> ordinals) const requires(!hashed) {
+    const auto [low, high] = held.kind().shape();
+    return {ordinals, low, high};
+  }
+
   template <class Sink>
   Result<std::size_t> add_source(const Texts<std::string_view, Input>& texts, Sink&& sink) {
     if constexpr (Kind<K>)
@@ -97,7 +123,7 @@ struct Holder : AnySet::Body {
   Result<std::size_t> add_texts(const Hasher& hasher, std::span<const std::string_view> keys,
                                 bool* fresh) override {
     if constexpr (!hashed) {
-      return wrong_input(K::id.name, "integers, not text");
+      return not_text();
     } else {
       const Texts<std::string_view, Input> texts(keys, hasher);
       return fresh == nullptr ? add_source(texts, CountOnly{}) : add_source(texts, ToBools(fresh));
@@ -107,7 +133,7 @@ struct Holder : AnySet::Body {
   Result<void> ask_texts(const Hasher& hasher, std::span<const std::string_view> keys,
                          bool* answers) const override {
     if constexpr (!hashed) {
-      return wrong_input(K::id.name, "integers, not text");
+      return not_text();
     } else {
       const Texts<std::string_view, Input> texts(keys, hasher);
       if constexpr (Kind<K>)
@@ -122,7 +148,7 @@ struct Holder : AnySet::Body {
     if constexpr (takes_hashes<K>)
       return held.add_all(hashes, fresh);
     else
-      return wrong_input(K::id.name, "keys of its own sort, not 64-bit hashes");
+      return not_hashes();
   }
 
   Result<void> ask_hashes(std::span<const Hash> hashes, bool* answers) const override {
@@ -130,13 +156,13 @@ struct Holder : AnySet::Body {
       held.may_contain_all(hashes, answers);
       return {};
     } else {
-      return wrong_input(K::id.name, "keys of its own sort, not 64-bit hashes");
+      return not_hashes();
     }
   }
 
   Result<std::size_t> add_ordinals(std::span<const Ordinal> ordinals, bool* fresh) override {
     if constexpr (hashed) {
-      return wrong_input(K::id.name, "hashed keys, not integers as themselves");
+      return not_integers();
     } else {
       for (const Ordinal n : ordinals)
         if (!held.kind().in_range(n))
@@ -150,12 +176,86 @@ struct Holder : AnySet::Body {
 
   Result<void> ask_ordinals(std::span<const Ordinal> ordinals, bool* answers) const override {
     if constexpr (hashed) {
-      return wrong_input(K::id.name, "hashed keys, not integers as themselves");
+      return not_integers();
     } else {
-      const auto [low, high] = held.kind().shape();
-      held.may_contain_all(Ordinals<Ordinal>(ordinals, low, high), ToBools(answers));
+      held.may_contain_all(places(ordinals), ToBools(answers));
       return {};
     }
+  }
+
+  template <class Source>
+  Result<std::size_t> remove_source(const Source& source, bool* removed) {
+    if constexpr (Removable<K>) {
+      if (const char* why = held.removal_refused()) return Error{Code::unsound, why};
+      return removed == nullptr ? held.remove_all(source, CountOnly{})
+                                : held.remove_all(source, ToBools(removed));
+    } else if constexpr (Exact<K>) {
+      return Error{
+          Code::unsound,
+          std::string(K::id.name) + " sets have no removal of single keys; subtract a set of them"};
+    } else {
+      return Error{
+          Code::unsound,
+          "removing a key from a " + std::string(K::id.name) +
+              " set would clear bits that other keys need, and forget them; use a counting "
+              "set, or build from the remaining keys"};
+    }
+  }
+  Result<std::size_t> remove_texts(const Hasher& hasher, std::span<const std::string_view> keys,
+                                   bool* removed) override {
+    if constexpr (hashed)
+      return remove_source(Texts<std::string_view, Input>(keys, hasher), removed);
+    else
+      return not_text();
+  }
+  Result<std::size_t> remove_hashes(std::span<const Hash> hashes, bool* removed) override {
+    if constexpr (takes_hashes<K>)
+      return remove_source(ReadyInputs<Hash>(hashes), removed);
+    else
+      return not_hashes();
+  }
+  Result<std::size_t> remove_ordinals(std::span<const Ordinal> ordinals, bool* removed) override {
+    if constexpr (!hashed)
+      return remove_source(places(ordinals), removed);
+    else
+      return not_integers();
+  }
+
+  template <class Source>
+  Result<void> count_source(const Source& source, std::uint64_t* counts) const {
+    if constexpr (Countable<K>) {
+      count_all(held.kind(), source, counts);
+      return {};
+    } else {
+      return Error{Code::unsound, "a " + std::string(K::id.name) +
+                                      " set does not know how often a key was added; use spectral"};
+    }
+  }
+  Result<void> count_texts(const Hasher& hasher, std::span<const std::string_view> keys,
+                           std::uint64_t* counts) const override {
+    if constexpr (hashed)
+      return count_source(Texts<std::string_view, Input>(keys, hasher), counts);
+    else
+      return not_text();
+  }
+  Result<void> count_hashes(std::span<const Hash> hashes, std::uint64_t* counts) const override {
+    if constexpr (takes_hashes<K>)
+      return count_source(ReadyInputs<Hash>(hashes), counts);
+    else
+      return not_hashes();
+  }
+  Result<void> count_ordinals(std::span<const Ordinal> ordinals,
+                              std::uint64_t* counts) const override {
+    if constexpr (!hashed)
+      return count_source(places(ordinals), counts);
+    else
+      return not_integers();
+  }
+  std::uint64_t most_count() const override {
+    if constexpr (Countable<K>)
+      return held.kind().most_count();
+    else
+      return 0;
   }
 
   static const Held& as_mine(const AnySet::Body& other) {
@@ -210,6 +310,13 @@ struct Holder : AnySet::Body {
       return {{"links", std::to_string(held.links())}};
     else
       return {};
+  }
+
+  std::optional<std::uint64_t> stuck() const override {
+    if constexpr (requires { held.kind().stuck(); })
+      return held.kind().stuck();
+    else
+      return std::nullopt;
   }
 
   Parts parts() const override { return held.parts(); }
@@ -329,6 +436,35 @@ Result<void> AnySet::may_contain_all(std::span<const Ordinal> ordinals,
   return body_->ask_ordinals(ordinals, answers.data());
 }
 
+Result<std::size_t> AnySet::remove_all(std::span<const std::string_view> keys,
+                                       std::span<bool> removed) {
+  return body_->remove_texts(hasher_, keys, removed.empty() ? nullptr : removed.data());
+}
+
+Result<std::size_t> AnySet::remove_all(std::span<const Hash> hashes, std::span<bool> removed) {
+  return body_->remove_hashes(hashes, removed.empty() ? nullptr : removed.data());
+}
+
+Result<std::size_t> AnySet::remove_all(std::span<const Ordinal> ordinals, std::span<bool> removed) {
+  return body_->remove_ordinals(ordinals, removed.empty() ? nullptr : removed.data());
+}
+
+Result<void> AnySet::counts(std::span<const std::string_view> keys,
+                            std::span<std::uint64_t> counts) const {
+  return body_->count_texts(hasher_, keys, counts.data());
+}
+
+Result<void> AnySet::counts(std::span<const Hash> hashes, std::span<std::uint64_t> counts) const {
+  return body_->count_hashes(hashes, counts.data());
+}
+
+Result<void> AnySet::counts(std::span<const Ordinal> ordinals,
+                            std::span<std::uint64_t> counts) const {
+  return body_->count_ordinals(ordinals, counts.data());
+}
+
+std::uint64_t AnySet::most_count() const { return body_->most_count(); }
+
 Result<void> AnySet::fits(const AnySet& other) const {
   if (kind() != other.kind())
     return Error{Code::mismatch, "one set is " + std::string(kind().name) + ", the other " +
@@ -373,6 +509,7 @@ std::optional<Range> AnySet::range() const { return body_->range(); }
 std::vector<std::pair<std::string, std::string>> AnySet::shape_facts() const {
   return body_->shape_facts();
 }
+std::optional<std::uint64_t> AnySet::stuck() const { return body_->stuck(); }
 Parts AnySet::parts() const { return body_->parts(); }
 
 }  // namespace bloomery

@@ -37,7 +37,9 @@ struct KindRow {
   KindId id;
   InputForm input;
   bool exact;
-  bool grows;  // needs no number of keys in advance
+  bool grows;    // needs no number of keys in advance
+  bool removes;  // keys can be removed; from spectral only when that was planned
+  bool counts;   // tells how often a key was added
   // Bytes and rate of a set of this kind for this want; completes a want that has memory.
   Result<Want> (*complete)(Want);
   Result<std::uint64_t> (*planned_bytes)(const Want&);
@@ -78,6 +80,23 @@ class AnySet {
   Result<void> may_contain_all(std::span<const Hash> hashes, std::span<bool> answers) const;
   Result<void> may_contain_all(std::span<const Ordinal> ordinals, std::span<bool> answers) const;
 
+  // Takes one copy of every key away, in order (exact maps: the key altogether); returns how many
+  // were there, and `removed`, if not empty, tells which. A key that is not there changes nothing.
+  // Unsound on kinds that can not remove: the Error says why. Remove only what was added: on
+  // approximate kinds a stranger that passes takes counts away that others need.
+  Result<std::size_t> remove_all(std::span<const std::string_view> keys,
+                                 std::span<bool> removed = {});
+  Result<std::size_t> remove_all(std::span<const Hash> hashes, std::span<bool> removed = {});
+  Result<std::size_t> remove_all(std::span<const Ordinal> ordinals, std::span<bool> removed = {});
+
+  // counts[i] is how often key i was added: never too low, perhaps too high; most_count() means
+  // that often or more. Unsound on kinds that do not count; their most_count() is 0.
+  Result<void> counts(std::span<const std::string_view> keys,
+                      std::span<std::uint64_t> counts) const;
+  Result<void> counts(std::span<const Hash> hashes, std::span<std::uint64_t> counts) const;
+  Result<void> counts(std::span<const Ordinal> ordinals, std::span<std::uint64_t> counts) const;
+  std::uint64_t most_count() const;
+
   // Both need equal shape, hash, key form and normalisation; the Error names what differs.
   Result<void> unite(const AnySet& other);
   Result<void> intersect(const AnySet& other);
@@ -97,6 +116,9 @@ class AnySet {
   std::optional<Range> range() const;
   // What fixes it, for people: {"blocks", "163840"}, {"probes", "6"}, ...
   std::vector<std::pair<std::string, std::string>> shape_facts() const;
+
+  // Counters that have reached their end and will never be lowered again, of kinds that have them.
+  std::optional<std::uint64_t> stuck() const;
 
   // Borrows the payload: valid until the set changes or goes.
   Parts parts() const;

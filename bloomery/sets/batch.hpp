@@ -198,4 +198,46 @@ std::size_t may_contain_all(const K& kind, const Source& source, Sink&& sink) {
   return count;
 }
 
+// counts[i] is how often key i was added, by what the kind knows; 0 for keys without a place.
+template <Countable K, KeySource<typename K::Input> Source>
+void count_all(const K& kind, const Source& source, std::uint64_t* counts) {
+  std::uint64_t* next = counts;
+  pipeline(
+      kind, source,
+      [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
+        return detail::step(kind, inputs, n, ahead, [&](const typename K::Input& input) {
+          return (*next++ = kind.count(kind.locate(input))) != 0;
+        });
+      },
+      [&](std::size_t first, std::size_t n, std::uint64_t) {
+        const std::uint64_t inside = source.have_place(first, n);
+        for (std::size_t i = 0; i < n; ++i)
+          if (((inside >> i) & 1) == 0) counts[first + i] = 0;
+      });
+}
+
+// Calls remove(input) -> bool for every key that has a place, in order, with the memory of the next
+// ones called for; returns how many were there.
+template <Removable K, KeySource<typename K::Input> Source, class Remove, class Sink>
+std::size_t remove_all(const K& kind, const Source& source, Remove&& remove, Sink&& sink) {
+  std::size_t count = 0;
+  std::size_t done = 0;
+  pipeline(
+      kind, source,
+      [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
+        std::uint64_t inside = source.have_place(done, n);
+        done += n;
+        return detail::step(kind, inputs, n, ahead, [&](const typename K::Input& input) {
+          const bool has_place = (inside & 1) != 0;
+          inside >>= 1;
+          return has_place && remove(input);
+        });
+      },
+      [&](std::size_t first, std::size_t n, std::uint64_t bits) {
+        count += static_cast<std::size_t>(std::popcount(bits));
+        sink(first, n, bits);
+      });
+  return count;
+}
+
 }  // namespace bloomery

@@ -63,9 +63,18 @@ concept SharedAddable = Addable<S> && requires(S s, const S asked, typename S::S
   { asked.may_contain_shared(slot) } -> std::same_as<bool>;
 };
 
+// Takes one copy of a key away, or (exact maps) the key altogether; says whether it was there. A
+// kind of which some shapes can not has removal_refused(), which says why.
 template <class S>
 concept Removable = Kind<S> && requires(S s, typename S::Slot slot) {
   { s.remove(slot) } -> std::same_as<bool>;
+};
+
+// Tells how often a key was added: never too low, and most_count() means that often or more.
+template <class S>
+concept Countable = Kind<S> && requires(const S s, typename S::Slot slot) {
+  { s.count(slot) } -> std::same_as<std::uint64_t>;
+  { s.most_count() } -> std::same_as<std::uint64_t>;
 };
 
 template <class S>
@@ -86,12 +95,6 @@ concept Estimable = Kind<S> && requires(const S s) {
 template <class S>
 concept Exact = requires {
   requires S::exact;
-};
-
-// Tells how often it has seen a key.
-template <class K>
-concept Stateful = Kind<K> && requires(const K kind, typename K::Slot slot) {
-  kind.state(slot);
 };
 
 // Integers as themselves, in a range.

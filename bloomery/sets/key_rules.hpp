@@ -2,6 +2,7 @@
 // who build and those who ask can not disagree without hearing of it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,6 +39,15 @@ constexpr std::string_view name_of(KeyForm form) {
 constexpr KeyForm joined(KeyForm before, KeyForm added) {
   if (before == added || added == KeyForm::none) return before;
   return before == KeyForm::none ? added : KeyForm::mixed;
+}
+
+// Any number of threads may join at once. Written only when it changes, so it costs a compare.
+inline void join_shared(KeyForm& form, KeyForm added) {
+  std::atomic_ref noted(form);
+  KeyForm before = noted.load(std::memory_order_relaxed);
+  while (joined(before, added) != before &&
+         !noted.compare_exchange_weak(before, joined(before, added), std::memory_order_relaxed)) {
+  }
 }
 
 struct KeyRules {

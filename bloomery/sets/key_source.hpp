@@ -24,15 +24,6 @@
 
 namespace bloomery {
 
-// May a T be a key of a set of kind K?
-template <class T, class K>
-concept KeyOf = std::same_as<T, typename K::Input> ||
-    (std::same_as<typename K::Input, Ordinal> ? IntegerKey<T> : Hashable<T>);
-
-// A vector, span or array of such keys.
-template <class R, class K>
-concept KeysOf = std::ranges::contiguous_range<R> && KeyOf<std::ranges::range_value_t<R>, K>;
-
 // make(first, n, out) writes the inputs of keys [first, first + n); have_place(first, n) tells
 // which of n <= 64 keys have a place in the set at all.
 template <class S, class Input>

@@ -138,6 +138,28 @@ class Owned {
         if (const auto count = count_partitioned(kind_, source)) return *count;
     return bloomery::may_contain_all(kind_, source, sink);
   }
+
+  // Why this set can not remove, or null. Ask it before the verbs below.
+  const char* removal_refused() const requires Removable<K> {
+    if constexpr (requires { kind_.removal_refused(); })
+      return kind_.removal_refused();
+    else
+      return nullptr;
+  }
+  // Returns whether it was there. It counts as gone once the last copy is.
+  bool remove(Input input) requires Removable<K> {
+    const auto slot = kind_.locate(input);
+    const bool was_there = kind_.remove(slot);
+    if (was_there && !kind_.may_contain(slot)) ledger_.adds -= ledger_.adds != 0;
+    return was_there;
+  }
+  // Returns how many were there.
+  template <KeySource<Input> Source, class Sink>
+  std::size_t remove_all(const Source& source, Sink&& sink) requires Removable<K> {
+    return bloomery::remove_all(
+        kind_, source, [&](Input input) { return remove(input); }, sink);
+  }
+
   // As the composites: a bool per input, none if null.
   Result<std::size_t> add_all(std::span<const Input> inputs, bool* fresh) {
     return fresh == nullptr ? add_all(ReadyInputs<Input>(inputs), CountOnly{})
@@ -215,8 +237,6 @@ class Owned {
   }
   // After `fresh` keys were added through kind().
   void note_added(std::size_t fresh) { ledger_.adds += fresh; }
-  // After one removal made through kind().
-  void forget(bool was_there) { ledger_.adds -= was_there && ledger_.adds != 0; }
 
  private:
   Owned(const typename K::Shape& shape, Memory memory, const Ledger& ledger)

@@ -34,6 +34,8 @@ struct Want {
   double rate = 0;                 // at which strangers may pass once it does
   Range range = {};                // for exact maps: which integers
   std::uint64_t memory_bytes = 0;  // 0: no limit; with keys or rate left 0, gives the missing one
+  std::uint64_t most_count = 0;    // for spectral: how far it shall count; 0 leaves it open
+  bool removal = false;            // for spectral: keys shall be removable
 };
 
 // Refuses keys and rates that no approximate set can have; the sentence says what to write.

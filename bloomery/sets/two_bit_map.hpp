@@ -104,6 +104,9 @@ class TwoBitMap {
     return before;
   }
 
+  // 0, 1, or 2 for many.
+  std::uint64_t count(Slot slot) const { return static_cast<std::uint64_t>(state(slot)); }
+  std::uint64_t most_count() const { return static_cast<std::uint64_t>(Seen::many); }
   Seen state(Slot slot) const { return state_in(words_[slot.state / 32], slot); }
   bool contains(Slot slot) const { return state(slot) != Seen::never; }
   bool may_contain(Slot slot) const { return contains(slot); }
@@ -216,8 +219,8 @@ class TwoBitMap {
   Words words_;
 };
 
-static_assert(SharedAddable<TwoBitMap> && Removable<TwoBitMap> && Mergeable<TwoBitMap> &&
-              Estimable<TwoBitMap> && Ranged<TwoBitMap> && Exact<TwoBitMap> &&
-              Prefetchable<TwoBitMap> && OneLined<TwoBitMap>);
+static_assert(SharedAddable<TwoBitMap> && Removable<TwoBitMap> && Countable<TwoBitMap> &&
+              Mergeable<TwoBitMap> && Estimable<TwoBitMap> && Ranged<TwoBitMap> &&
+              Exact<TwoBitMap> && Prefetchable<TwoBitMap> && OneLined<TwoBitMap>);
 
 }  // namespace bloomery

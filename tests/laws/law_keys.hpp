@@ -26,6 +26,12 @@ inline constexpr std::uint64_t first_integer = 1'000'003;
 template <class K>
 inline constexpr bool is_ranged = Set<K>::is_ranged;
 
+// May be added to by several threads at once?
+template <class K>
+inline constexpr bool adds_shared = requires(Body<K> body, typename K::Input input) {
+  body.add_shared(input);
+};
+
 template <class K>
 Want want_for(std::uint64_t keys, double rate = 0.01) {
   if constexpr (is_ranged<K>)

@@ -13,6 +13,7 @@ TEST(OracleLaws, EveryKindAgreesWithAnUnorderedSetThroughRandomOperations) {
     constexpr std::uint64_t distinct = 600;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
       Want want{.keys = 50 * seed, .rate = 0.01};
+      want.removal = true;
       if constexpr (is_ranged<K>) want = {.range = {77, 77 + distinct - 1}};
       Oracle<K>(want, distinct, seed).expect_agreement(400);
     }

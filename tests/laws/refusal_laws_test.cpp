@@ -118,6 +118,7 @@ TEST(RefusalLaws, UnlikeShapesDoNotUniteAndTheFieldIsNamed) {
       expect_sentence(refused.error(), Code::mismatch);
       const char* field = is_ranged<K>                    ? "high is "
                           : std::same_as<K, ClassicBloom> ? "bits is "
+                          : Countable<K>                  ? "counters is "
                                                           : "blocks is ";
       EXPECT_NE(refused.error().sentence.find(field), std::string::npos)
           << refused.error().sentence;
@@ -187,6 +188,35 @@ TEST(RefusalLaws, DifferenceOfBloomFiltersIsUnsound) {
       ASSERT_FALSE(exclusive);
       expect_sentence(exclusive.error(), Code::unsound);
     }
+  });
+}
+
+TEST(RefusalLaws, KindsThatCanNotRemoveOrCountSaySo) {
+  for_all_kinds([]<class K>() {
+    auto set = AnySet::make(K::id.name, want_for<K>(1'000)).value();
+    const std::vector<Ordinal> integers = {{first_integer}};
+    const std::vector<std::string_view> texts = {"text"};
+    std::vector<std::uint64_t> counts(1);
+    const auto removed = is_ranged<K> ? set.remove_all(integers) : set.remove_all(texts);
+    auto counted = is_ranged<K> ? set.counts(integers, counts) : set.counts(texts, counts);
+    // Minimum increase, the usual spectral set, has no removal.
+    if (Removable<K> && !std::same_as<K, SpectralBloom>) {
+      ASSERT_TRUE(removed);
+      EXPECT_EQ(*removed, 0);
+    } else {
+      ASSERT_FALSE(removed);
+      expect_sentence(removed.error(), Code::unsound);
+    }
+    EXPECT_EQ(counted.has_value(), Countable<K>);
+    EXPECT_EQ(set.most_count() != 0, Countable<K>);
+    if (!counted) expect_sentence(counted.error(), Code::unsound);
+    // Keys of the wrong sort.
+    const auto wrong = is_ranged<K> ? set.remove_all(texts) : set.remove_all(integers);
+    ASSERT_FALSE(wrong);
+    expect_sentence(wrong.error(), Code::mismatch);
+    auto wrong_counts = is_ranged<K> ? set.counts(texts, counts) : set.counts(integers, counts);
+    ASSERT_FALSE(wrong_counts);
+    expect_sentence(wrong_counts.error(), Code::mismatch);
   });
 }
 

@@ -21,8 +21,9 @@ TEST(AnySet, RegisterNamesEveryKindInTheOrderOfNumbers) {
     before = row.id.number;
     EXPECT_EQ(AnySet::find_row(row.id.name), &row);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"bitmap", "two-bit", "classic", "blocked",
-                                             "split-block", "hash-set", "scalable"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"bitmap", "two-bit", "classic", "blocked", "split-block",
+                                      "counting", "spectral", "hash-set", "scalable"}));
   EXPECT_EQ(AnySet::find_row("nonesuch"), nullptr);
 }
 
@@ -34,6 +35,8 @@ TEST(AnySet, GoldenNumbersOfKindsNeverChange) {
   EXPECT_EQ(number("classic"), 3);
   EXPECT_EQ(number("blocked"), 4);
   EXPECT_EQ(number("split-block"), 5);
+  EXPECT_EQ(number("counting"), 6);
+  EXPECT_EQ(number("spectral"), 7);
   EXPECT_EQ(number("hash-set"), 12);
   EXPECT_EQ(number("scalable"), 1002);
 }

@@ -2,8 +2,9 @@
 //
 //    -n given, or a kind that grows    one pass: lines --> set
 //    else                              one pass: lines --> 64-bit hashes in memory, sorted, repeats
-//                                      dropped: the number of distinct keys is exact, and the file
-//                                      depends only on which lines there are, not on their order
+//                                      dropped unless the kind counts them: the number of distinct
+//                                      keys is exact, and the file depends only on which lines
+//                                      there are, not on their order
 //    files of very many lines          two passes: lines are counted, repeats too, then added
 //
 // If the set is wrong: it is not while it is built; a set that got more keys than it was planned
@@ -262,10 +263,18 @@ Built gather_text(Feed& feed, std::uint64_t likely_lines) {
     for (const std::string_view line : batch) hashes.push_back(hasher(line));
   });
   std::sort(hashes.begin(), hashes.end());
-  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+  // A set that counts is given the repeats too, as in one pass, but is planned without them.
+  std::uint64_t distinct = 0;
+  if (feed.order().row->counts) {
+    for (std::size_t i = 0; i < hashes.size(); ++i)
+      distinct += i == 0 || hashes[i] != hashes[i - 1];
+  } else {
+    hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+    distinct = hashes.size();
+  }
   if (hashes.empty()) feed.messages().warning("there is no line; the set is planned for 1 key");
   Want want = feed.order().want;
-  want.keys = std::max<std::uint64_t>(1, hashes.size());
+  want.keys = std::max<std::uint64_t>(1, distinct);
   AnySet set = make_set(feed.order(), want);
   set.add_all(std::span<const Hash>(hashes)).value();
   // The set saw hashes, but they are those of lines under its own hasher.

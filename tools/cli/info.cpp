@@ -31,6 +31,7 @@ constexpr const char* story = R"(The file is read with all its checksums first.
   rate asked      chance that a stranger passes once it holds its capacity
   rate now        the same now, from the bits alone
   room left       capacity less keys; infinite for kinds that grow
+  stuck counters  that reached their end and are never lowered again
 
 A number that is none (the rate of nothing, the estimate of a set with every bit
 set) is `unknown` or `infinite` here and null in JSON.
@@ -79,6 +80,7 @@ Exit run(const InfoFlags& flags, Messages& messages) {
   // The shape of an exact map is its range.
   if (!set.range())
     for (const auto& [name, value] : set.shape_facts()) report.text("shape_" + name, value);
+  if (const auto stuck = set.stuck()) report.count("stuck_counters", *stuck);
   if (const auto range = set.range())
     report.text("range", fmt::format("{}..{}", range->low, range->high));
   describe_keys(report, file);
