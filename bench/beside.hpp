@@ -128,7 +128,7 @@ class Beside {
     if constexpr (!adds_one) {
       note(Operation::build, members(), write_roofline(members()), build_ns);
       return std::move(*built);
-    } else if constexpr (!bulk_adds || !unites) {
+    } else if constexpr (!bulk_adds) {
       S set = made();
       add_one_by_one(set, members());
       return set;
@@ -217,7 +217,14 @@ class Beside {
   S made() const { return S::make(want_).value(); }
   S touched() const {
     S set = made();
-    set.unite(made()).value();
+    if constexpr (unites) {
+      set.unite(made()).value();
+    } else if constexpr (requires { set.advance(); }) {
+      for (int turn = 0; turn < 5; ++turn) set.advance();  // clears every generation
+    } else {
+      keep(set.add_all(members()));
+      keep(set.remove_all(members()));
+    }
     return set;
   }
 

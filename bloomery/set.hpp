@@ -129,7 +129,7 @@ class Set {
   // counts away that others need. Throws Failure on a set that was not planned for removal.
   template <KeyOf<K> T>
   bool remove(const T& key) requires Removable<K> {
-    expect_removable();
+    body_.expect_removable();
     return has_place(key) && body_.remove(unchecked_input_of(key));
   }
   bool remove(std::string_view key) requires(!is_ranged && Removable<K>) {
@@ -138,7 +138,7 @@ class Set {
   // Returns how many were there; `removed`, if not empty, is as long as the keys and tells which.
   template <KeysOf<K> Keys>
   std::size_t remove_all(const Keys& keys, std::span<bool> removed = {}) requires Removable<K> {
-    expect_removable();
+    body_.expect_removable();
     const auto all = as_span(keys);
     if (!removed.empty()) expect_room(removed.size(), all.size());
     return removed.empty() ? body_.remove_all(source(all), CountOnly{})
@@ -167,7 +167,7 @@ class Set {
   // Adds every key in order, with many memory waits in flight. Returns how many were surely new;
   // `fresh`, if not empty, is as long as the keys and tells which: one bool per key, or one bit
   // (bit i % 64 of word i / 64 for key i). An integer outside the range of a map throws
-  // std::out_of_range before any is added.
+  // std::out_of_range before any is added; a full set throws Failure and keeps those before.
   template <KeysOf<K> Keys>
   std::size_t add_all(const Keys& keys, std::span<bool> fresh = {}) {
     const auto all = as_span(keys);
@@ -240,14 +240,14 @@ class Set {
   }
 
   // Equal shape and hash, or an Error that names what differs.
-  Result<void> unite(const Set& other) {
+  Result<void> unite(const Set& other) requires(!Kind<K> || Mergeable<K>) {
     if (auto fitting = fits(other); !fitting) return fitting.error();
     if (auto united = body_.unite(other.body_); !united) return united.error();
     rules_.form = joined(rules_.form, other.rules_.form);
     return {};
   }
   // On Bloom filters: holds every common key, at a worse rate than a filter of those keys.
-  Result<void> intersect(const Set& other) {
+  Result<void> intersect(const Set& other) requires(!Kind<K> || Mergeable<K>) {
     if (auto fitting = fits(other); !fitting) return fitting.error();
     return body_.intersect(other.body_);
   }
@@ -276,7 +276,14 @@ class Set {
   const KeyRules& rules() const { return rules_; }
 
   // The set of everything.
-  void fill() requires Kind<K> { body_.fill(); }
+  void fill() requires requires(Body<K> body) { body.fill(); }
+  { body_.fill(); }
+
+  // Windows: forgets the oldest generation; or tells the time, and only the last `span` is kept.
+  void advance() requires Forgetting<K> { body_.kind().advance(); }
+  Result<void> advance_to(std::uint64_t time, std::uint64_t span) requires Forgetting<K> {
+    return body_.kind().advance_to(time, span);
+  }
 
   std::uint64_t count() const requires Exact<K> { return core().count(); }
 
@@ -345,10 +352,6 @@ class Set {
     return input_from<Input>(key, hasher_);
   }
 
-  void expect_removable() const {
-    if (const char* why = body_.removal_refused()) throw Failure({Code::unsound, why});
-  }
-
   template <class T>
   void expect_place(const T& key) const {
     if (!has_place(key)) throw std::out_of_range("the integer is outside the range of the map");
@@ -373,7 +376,7 @@ class Set {
 
   template <class T, class Sink>
   std::size_t add_source(std::span<const T> keys, Sink&& sink) {
-    if constexpr (Kind<K>)
+    if constexpr (Kind<K> && !Bounded<K>)
       return body_.add_all(source(keys), sink);
     else
       return add_in_groups(body_, source(keys), sink).value();

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -79,6 +80,26 @@ inline bool line_has(const std::uint64_t* line, const LineMask& mask) {
 
 inline void line_mark(std::uint64_t* line, const LineMask& mask) {
   for (std::size_t i = 0; i < lanes_per_line; ++i) line[i] |= mask.lanes[i];
+}
+
+// The chance that a stranger's probes all hit ones of this line: full rounds need all lanes, the
+// last round a run of lanes from each of eight starts with equal chance.
+inline double line_passing(const std::uint64_t* line, unsigned probes) {
+  double filled[lanes_per_line];
+  double whole = 1;
+  for (std::size_t i = 0; i < lanes_per_line; ++i) {
+    filled[i] = std::popcount(line[i]) / 64.0;
+    whole *= filled[i];
+  }
+  const unsigned full = probes / 8;
+  const unsigned last = probes % 8;
+  double runs = 0;
+  for (unsigned start = 0; start < lanes_per_line; ++start) {
+    double run = 1;
+    for (unsigned i = 0; i < last; ++i) run *= filled[(start + i) % lanes_per_line];
+    runs += run;
+  }
+  return (full == 0 ? 1 : full == 1 ? whole : whole * whole) * runs / lanes_per_line;
 }
 
 inline constexpr std::size_t split_words = 8;

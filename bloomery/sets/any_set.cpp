@@ -114,7 +114,7 @@ struct Holder : AnySet::Body {
 
   template <class Sink>
   Result<std::size_t> add_source(const Texts<std::string_view, Input>& texts, Sink&& sink) {
-    if constexpr (Kind<K>)
+    if constexpr (Kind<K> && !Bounded<K>)
       return held.add_all(texts, sink);
     else
       return add_in_groups(held, texts, sink);
@@ -261,9 +261,17 @@ struct Holder : AnySet::Body {
   static const Held& as_mine(const AnySet::Body& other) {
     return static_cast<const Holder&>(other).held;
   }
-  Result<void> unite(const AnySet::Body& other) override { return held.unite(as_mine(other)); }
+  Result<void> unite(const AnySet::Body& other) override {
+    if constexpr (requires { held.unite(as_mine(other)); })
+      return held.unite(as_mine(other));
+    else
+      return no_merge("union");
+  }
   Result<void> intersect(const AnySet::Body& other) override {
-    return held.intersect(as_mine(other));
+    if constexpr (requires { held.intersect(as_mine(other)); })
+      return held.intersect(as_mine(other));
+    else
+      return no_merge("intersection");
   }
   Result<void> subtract(const AnySet::Body& other) override {
     if constexpr (requires { held.subtract(as_mine(other)); })
@@ -276,6 +284,10 @@ struct Holder : AnySet::Body {
       return held.exclusive(as_mine(other));
     else
       return unsound("exclusive or");
+  }
+  static Error no_merge(const char* what) {
+    return {Code::unsound, std::string(K::id.name) + " sets have no " + what +
+                               "; make one set and add the keys of both, or use blocked"};
   }
   static Error unsound(const char* what) {
     if constexpr (Exact<K>)

@@ -8,7 +8,8 @@
 //
 // The keys come from a source (sets/key_source.hpp); the answers of a step, up to 64 bits, go to a
 // sink. Kinds with kernels of their own (Batched) are handed whole steps.
-// Limits:  a kind that can be full (cuckoo) is not for add_all here.
+// Limits:  a kind that can be full (Bounded) is added to by add_until_full, which tells where it
+//          stopped.
 // Threads: as the kind's add and may_contain.
 #pragma once
 
@@ -167,7 +168,7 @@ static_assert(step_keys == 64, "a step is a word of a mask");
 
 // Adds every key in order; returns how many were surely new.
 template <Addable K, KeySource<typename K::Input> Source, class Sink>
-std::size_t add_all(K& kind, const Source& source, Sink&& sink) {
+requires(!Bounded<K>) std::size_t add_all(K& kind, const Source& source, Sink&& sink) {
   std::size_t count = 0;
   pipeline(
       kind, source,
@@ -179,6 +180,29 @@ std::size_t add_all(K& kind, const Source& source, Sink&& sink) {
         sink(first, n, bits);
       });
   return count;
+}
+
+struct AddedUntilFull {
+  std::size_t added = 0;
+  std::size_t fresh = 0;  // of those
+};
+
+// Adds inputs in order up to the first that finds no room. fresh[i], unless null, tells of input i.
+template <Bounded K>
+AddedUntilFull add_until_full(K& kind, std::span<const typename K::Input> inputs, bool* fresh) {
+  constexpr std::size_t lookahead = lookahead_of<K>();
+  const std::size_t n = inputs.size();
+  for (std::size_t i = 0; i < std::min(lookahead, n); ++i) kind.prefetch(kind.locate(inputs[i]));
+  AddedUntilFull so_far;
+  for (; so_far.added < n; ++so_far.added) {
+    const std::size_t i = so_far.added;
+    if (i + lookahead < n) kind.prefetch(kind.locate(inputs[i + lookahead]));
+    const Added added = kind.add(kind.locate(inputs[i]));
+    if (added == Added::full) break;
+    so_far.fresh += added == Added::fresh;
+    if (fresh != nullptr) fresh[i] = added == Added::fresh;
+  }
+  return so_far;
 }
 
 // Asks for every key; returns how many may be there. Keys without a place are not.

@@ -57,7 +57,7 @@ class BlockedBloom {
     Shape shape{.lines = want.rate < two_lines_below ? 2U : 1U};
     // Each line must hold its share of the rate; both see every key.
     const double rate = std::pow(want.rate, 1.0 / shape.lines);
-    const auto [probes, mean] = fullest_line(rate);
+    const auto [probes, mean] = plan::fullest_line(rate, max_line_probes);
     shape.probes = probes;
     const double visits = static_cast<double>(want.keys) * shape.lines;
     shape.blocks = foldable_blocks(static_cast<std::uint64_t>(std::ceil(visits / mean)));
@@ -168,7 +168,8 @@ class BlockedBloom {
   // The mean over lines of the chance to pass one; never fill^k, which the full lines belie.
   double rate_now() const {
     double sum = 0;
-    for (std::uint64_t block = 0; block < shape_.blocks; ++block) sum += passing(line(block));
+    for (std::uint64_t block = 0; block < shape_.blocks; ++block)
+      sum += line_passing(line(block), shape_.probes);
     return std::pow(sum / static_cast<double>(shape_.blocks), shape_.lines);
   }
   double fill_ratio() const {
@@ -181,22 +182,6 @@ class BlockedBloom {
   // key instead of 22.1.
   static constexpr double two_lines_below = 1e-4;
   static constexpr std::uint64_t most_blocks = std::uint64_t{1} << 48;
-
-  struct Fullest {
-    unsigned probes;
-    double mean;
-  };
-  // The number of probes with which a line can hold the most keys at this rate, and how many.
-  static Fullest fullest_line(double rate) {
-    Fullest best{1, 0};
-    for (unsigned probes = 1; probes <= max_line_probes; ++probes) {
-      // Lines per key falls as the rate is relaxed: look for the smallest.
-      const double lines_per_key = plan::smallest(
-          1e-4, 4, [&](double lines) { return plan::line_rate(1 / lines, probes) <= rate; });
-      if (1 / lines_per_key > best.mean) best = {probes, 1 / lines_per_key};
-    }
-    return best;
-  }
 
   // From 256 blocks on a multiple of 16, so that a set can be folded in half four times.
   static std::uint64_t foldable_blocks(std::uint64_t blocks) {
@@ -229,26 +214,6 @@ class BlockedBloom {
     if (shape_.probes <= 8) [[likely]]
       return round_has(at, first, shape_.probes);
     return round_has(at, first, 8) && round_has(at, second, shape_.probes - 8);
-  }
-
-  // The chance that a stranger's probes all hit ones of this line: full rounds need all lanes, the
-  // last round a run of lanes from each of eight starts with equal chance.
-  double passing(const std::uint64_t* at) const {
-    double filled[lanes_per_line];
-    double whole = 1;
-    for (std::size_t i = 0; i < lanes_per_line; ++i) {
-      filled[i] = std::popcount(at[i]) / 64.0;
-      whole *= filled[i];
-    }
-    const unsigned full = shape_.probes / 8;
-    const unsigned last = shape_.probes % 8;
-    double runs = 0;
-    for (unsigned start = 0; start < lanes_per_line; ++start) {
-      double run = 1;
-      for (unsigned i = 0; i < last; ++i) run *= filled[(start + i) % lanes_per_line];
-      runs += run;
-    }
-    return (full == 0 ? 1 : full == 1 ? whole : whole * whole) * runs / lanes_per_line;
   }
 
   Shape shape_;

@@ -56,6 +56,18 @@ concept Addable = Kind<S> && requires(S s, typename S::Slot slot) {
   { s.add(slot) } -> std::same_as<Added>;
 };
 
+// May have no room for a key: add then says Added::full and has changed nothing.
+template <class S>
+concept Bounded = Addable<S> && requires {
+  requires S::can_be_full;
+};
+
+// Forgets its oldest keys to make room for new ones.
+template <class S>
+concept Forgetting = Addable<S> && requires {
+  requires S::forgets;
+};
+
 // May be added to, and asked, by any number of threads at once without losing a key.
 template <class S>
 concept SharedAddable = Addable<S> && requires(S s, const S asked, typename S::Slot slot) {

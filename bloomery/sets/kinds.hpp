@@ -2,8 +2,8 @@
 // benchmark rows. Numbers are written into files: never changed, never used again.
 //
 //    1 bitmap   2 two-bit   3 classic   4 blocked   5 split-block   12 hash-set
-//    6 counting 7 spectral
-//    8 cuckoo   9 window    10 fuse     11 ribbon   (kept for these)
+//    6 counting 7 spectral  8 cuckoo    9 window
+//    10 fuse    11 ribbon    (kept for these)
 //    1002 scalable: a form of image (Form::scalable), not the kind of a part
 #pragma once
 
@@ -11,12 +11,14 @@
 #include <bloomery/sets/blocked_bloom.hpp>
 #include <bloomery/sets/classic_bloom.hpp>
 #include <bloomery/sets/counting_bloom.hpp>
+#include <bloomery/sets/cuckoo.hpp>
 #include <bloomery/sets/hash_set.hpp>
 #include <bloomery/sets/owned.hpp>
 #include <bloomery/sets/scalable.hpp>
 #include <bloomery/sets/spectral_bloom.hpp>
 #include <bloomery/sets/split_block.hpp>
 #include <bloomery/sets/two_bit_map.hpp>
+#include <bloomery/sets/window_bloom.hpp>
 
 namespace bloomery {
 
@@ -31,11 +33,11 @@ struct KindList {
 
 // Kinds that are lent their bytes.
 using PlainKinds = KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock,
-                            CountingBloom, SpectralBloom>;
+                            CountingBloom, SpectralBloom, Cuckoo, WindowBloom>;
 // Sets built on other sets, or that grow: they take memory as they need it.
 using Composites = KindList<Scalable, HashSet>;
 using AllKinds = KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, CountingBloom,
-                          SpectralBloom, Scalable, HashSet>;
+                          SpectralBloom, Cuckoo, WindowBloom, Scalable, HashSet>;
 
 // What holds a set of this kind: the composite itself, or a plain kind with memory of its own.
 template <class K>

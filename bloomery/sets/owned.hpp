@@ -116,7 +116,7 @@ class Owned {
   // Adds the keys of a source in order and hands the answers to a sink (sets/batch.hpp). Where only
   // the count is wanted and the set is large, the keys are brought together by lines first.
   template <KeySource<Input> Source, class Sink>
-  std::size_t add_all(const Source& source, Sink&& sink) {
+  requires(!Bounded<K>) std::size_t add_all(const Source& source, Sink&& sink) {
     const std::size_t count = added_all(source, sink);
     ledger_.adds += count;
     return count;
@@ -146,6 +146,9 @@ class Owned {
     else
       return nullptr;
   }
+  void expect_removable() const requires Removable<K> {
+    if (const char* why = removal_refused()) throw Failure({Code::unsound, why});
+  }
   // Returns whether it was there. It counts as gone once the last copy is.
   bool remove(Input input) requires Removable<K> {
     const auto slot = kind_.locate(input);
@@ -160,10 +163,19 @@ class Owned {
         kind_, source, [&](Input input) { return remove(input); }, sink);
   }
 
-  // As the composites: a bool per input, none if null.
+  // As the composites: a bool per input, none if null. A kind that can be full may stop with an
+  // Error; the keys before it are in.
   Result<std::size_t> add_all(std::span<const Input> inputs, bool* fresh) {
-    return fresh == nullptr ? add_all(ReadyInputs<Input>(inputs), CountOnly{})
-                            : add_all(ReadyInputs<Input>(inputs), ToBools(fresh));
+    if constexpr (Bounded<K>) {
+      const AddedUntilFull so_far = add_until_full(kind_, inputs, fresh);
+      ledger_.adds += so_far.fresh;
+      if (so_far.added == inputs.size()) return so_far.fresh;
+      return Error{Code::full,
+                   "the set is full and could not take a key; those before it are in the set"};
+    } else {
+      return fresh == nullptr ? add_all(ReadyInputs<Input>(inputs), CountOnly{})
+                              : add_all(ReadyInputs<Input>(inputs), ToBools(fresh));
+    }
   }
   void may_contain_all(std::span<const Input> inputs, bool* answers) const {
     bloomery::may_contain_all(kind_, ReadyInputs<Input>(inputs), ToBools(answers));
@@ -175,7 +187,7 @@ class Owned {
     if (difference.empty()) return {};
     return Error{Code::mismatch, "the sets have different shapes: " + difference};
   }
-  Result<void> unite(const Owned& other) {
+  Result<void> unite(const Owned& other) requires Mergeable<K> {
     if (auto fitting = fits(other); !fitting) return fitting.error();
     kind_.unite(other.kind_);
     // Common keys were counted on both sides; the bits know better.
@@ -184,7 +196,7 @@ class Owned {
                                          static_cast<std::uint64_t>(std::llround(estimated))));
     return {};
   }
-  Result<void> intersect(const Owned& other) {
+  Result<void> intersect(const Owned& other) requires Mergeable<K> {
     if (auto fitting = fits(other); !fitting) return fitting.error();
     kind_.intersect(other.kind_);
     // How many keys two filters share can only be estimated; the exact maps count.
@@ -224,14 +236,21 @@ class Owned {
   // Holds more keys than it was planned for. A Bloom filter hears of fewer than it is given: the
   // keys that it took for old ones are in it all the same. So the adds are held against those that
   // `capacity` keys are expected to give, and four spreads.
-  bool overfull() const { return !Exact<K> && ledger_.adds > full_adds_ + spread_; }
+  // What forgets its oldest keys knows by itself.
+  bool overfull() const {
+    if constexpr (Forgetting<K>)
+      return kind_.overfull();
+    else
+      return !Exact<K> && ledger_.adds > full_adds_ + spread_;
+  }
   // The adds to expect from just as many keys as it was planned for.
   std::uint64_t full_adds() const { return full_adds_; }
 
   K& kind() { return kind_; }
   const K& kind() const { return kind_; }
   // Makes it the set of everything, which is overfull unless it is exact.
-  void fill() {
+  void fill() requires requires(K kind) { kind.fill(); }
+  {
     kind_.fill();
     ledger_.adds = counted_adds(full_adds_ + spread_ + 1);
   }

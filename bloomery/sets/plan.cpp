@@ -77,6 +77,17 @@ double line_rate(double mean, unsigned probes) {
   return block_rate(mean, line_bit_spared(probes), probes);
 }
 
+FullestLine fullest_line(double rate, unsigned most_probes) {
+  FullestLine best{1, 0};
+  for (unsigned probes = 1; probes <= most_probes; ++probes) {
+    // Lines per key falls as the rate is relaxed: look for the smallest.
+    const double lines_per_key =
+        smallest(1e-4, 4, [&](double lines) { return line_rate(1 / lines, probes) <= rate; });
+    if (1 / lines_per_key > best.mean) best = {probes, 1 / lines_per_key};
+  }
+  return best;
+}
+
 double split_rate(double mean) { return block_rate(mean, 31.0 / 32.0, 8); }
 
 }  // namespace plan

@@ -94,6 +94,13 @@ double poisson_mean(double mean, F&& f) {
 double line_rate(double mean, unsigned probes);
 // The chance that one key leaves a given bit of its line alone.
 double line_bit_spared(unsigned probes);
+struct FullestLine {
+  unsigned probes;
+  double mean;  // keys in a line
+};
+// The number of probes, at most `most_probes`, with which a line can hold the most keys at this
+// rate, and how many.
+FullestLine fullest_line(double rate, unsigned most_probes);
 // The rate of a 256-bit split block, with `mean` keys in a block.
 double split_rate(double mean);
 

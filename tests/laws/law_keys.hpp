@@ -32,6 +32,15 @@ inline constexpr bool adds_shared = requires(Body<K> body, typename K::Input inp
   body.add_shared(input);
 };
 
+// Where laws of sets that only grow do not hold as they stand: kinds that can be full or forget
+// take no more keys than they were planned for; some do not merge; some keep copies of a key apart.
+template <class K>
+inline constexpr bool takes_any_number = !Bounded<K> && !Forgetting<K>;
+template <class K>
+inline constexpr bool merges = !Kind<K> || Mergeable<K>;
+template <class K>
+inline constexpr bool keeps_copies = Removable<K>&& Bounded<K>;
+
 template <class K>
 Want want_for(std::uint64_t keys, double rate = 0.01) {
   if constexpr (is_ranged<K>)
@@ -82,6 +91,13 @@ void for_all_kinds(Each&& each) {
   AllKinds::for_each([&]<class K>() {
     SCOPED_TRACE(std::string(K::id.name));
     each.template operator()<K>();
+  });
+}
+
+template <class Each>
+void for_merging_kinds(Each&& each) {
+  for_all_kinds([&]<class K>() {
+    if constexpr (merges<K>) each.template operator()<K>();
   });
 }
 

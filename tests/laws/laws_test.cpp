@@ -16,12 +16,15 @@ TEST(Laws, NeverForgetsAtAnyFill) {
     constexpr std::uint64_t planned = 5'000;
     const Want want = want_for<K>(planned);
     for (const std::uint64_t fill : {std::uint64_t{1}, planned / 2, planned, 3 * planned}) {
+      if (!takes_any_number<K> && fill > planned) continue;
       Set<K> set(want);
       const auto keys = numbered_keys<K>(want, 0, fill);
       set.add_all(keys);
       EXPECT_EQ(count_members(set, keys), fill);
       for (const std::uint64_t key : keys) ASSERT_TRUE(set.may_contain(key)) << key;
-      for (const std::uint64_t key : keys) ASSERT_FALSE(set.add(key)) << key;
+      if constexpr (!keeps_copies<K>) {
+        for (const std::uint64_t key : keys) ASSERT_FALSE(set.add(key)) << key;
+      }
     }
   });
 }
@@ -29,7 +32,7 @@ TEST(Laws, NeverForgetsAtAnyFill) {
 TEST(Laws, NeverForgetsTextNorHashes) {
   for_all_kinds([]<class K>() {
     if constexpr (!is_ranged<K>) {
-      Set<K> set(want_for<K>(3'000));
+      Set<K> set(want_for<K>(4'000));
       std::vector<std::string> texts;
       for (int i = 0; i < 3'000; ++i) texts.push_back("http://example.org/" + std::to_string(i));
       std::vector<std::string_view> views(texts.begin(), texts.end());
@@ -56,6 +59,7 @@ TEST(Laws, BatchEqualsOneByOne) {
     for (const std::size_t length :
          {0, 1, 31, 32, 33, 255, 256, 257, 1'000, 2'047, 2'048, 2'049, 5'000}) {
       SCOPED_TRACE(length);
+      if (Bounded<K> && length > 300) continue;
       Set<K> batch(want);
       Set<K> single(want);
       // Every third key comes a second time, some of them in the same group.
@@ -86,7 +90,7 @@ TEST(Laws, BatchEqualsOneByOne) {
 TEST(Laws, BatchWithoutAnswersAddsTheSame) {
   for_all_kinds([]<class K>() {
     const Want want = want_for<K>(400);
-    const auto keys = numbered_keys<K>(want, 0, 777);
+    const auto keys = numbered_keys<K>(want, 0, Bounded<K> ? 400 : 777);
     Set<K> told(want);
     Set<K> untold(want);
     Bools fresh(keys.size());
@@ -122,7 +126,7 @@ TEST(Laws, SavedAndOpenedGivesTheSameAnswersAndTheSameBytes) {
     const Want want = want_for<K>(planned, 0.02);
     Set<K> set(want, Hasher(99));
     // More than planned, so that a chain has several links.
-    set.add_all(numbered_keys<K>(want, 0, 2 * planned));
+    set.add_all(numbered_keys<K>(want, 0, Bounded<K> ? planned : 2 * planned));
     set.save(scratch / "first.blm").value();
     auto opened = Set<K>::open(scratch / "first.blm");
     ASSERT_TRUE(opened) << opened.error().sentence;
@@ -166,7 +170,7 @@ TEST(Laws, AFileOfOneKindIsRefusedByEveryOther) {
 }
 
 TEST(Laws, MergeIsUnionByteForByte) {
-  for_all_kinds([]<class K>() {
+  for_merging_kinds([]<class K>() {
     const Want want = want_for<K>(4'000);
     Set<K> one(want);
     Set<K> other(want);
@@ -191,7 +195,7 @@ TEST(Laws, MergeIsUnionByteForByte) {
 }
 
 TEST(Laws, IntersectionHoldsEveryCommonKey) {
-  for_all_kinds([]<class K>() {
+  for_merging_kinds([]<class K>() {
     if constexpr (!std::same_as<K, Scalable>) {
       const Want want = want_for<K>(4'000);
       Set<K> one(want);
@@ -216,7 +220,7 @@ TEST(Laws, IntersectionHoldsEveryCommonKey) {
 }
 
 TEST(Laws, ASetMergedWithItselfIsItself) {
-  for_all_kinds([]<class K>() {
+  for_merging_kinds([]<class K>() {
     const Want want = want_for<K>(1'000);
     Set<K> set(want);
     set.add_all(numbered_keys<K>(want, 0, 1'000));
@@ -265,7 +269,7 @@ TEST(Laws, OneKeyIsOneKey) {
     EXPECT_TRUE(set.add(numbered<K>(want, 5)));
     EXPECT_FALSE(set.add(numbered<K>(want, 5)));
     EXPECT_EQ(set.adds(), 1);
-    EXPECT_NEAR(set.estimate(), 1, 0.15);
+    EXPECT_NEAR(set.estimate(), keeps_copies<K> ? 2 : 1, 0.15);
     EXPECT_LE(count_members(set, numbered_keys<K>(want, 0, 8'000)), 2);
     EXPECT_TRUE(set.may_contain(numbered<K>(want, 5)));
   });
@@ -273,6 +277,7 @@ TEST(Laws, OneKeyIsOneKey) {
 
 TEST(Laws, TheSameKeyAMillionTimesChangesNothing) {
   for_all_kinds([]<class K>() {
+    if constexpr (keeps_copies<K>) return;
     const Want want = want_for<K>(1'000);
     Set<K> set(want);
     const std::vector<std::uint64_t> same(1'000, numbered<K>(want, 3));
@@ -296,7 +301,8 @@ TEST(Laws, TinyShapesAreSetsToo) {
         const Want want = want_for<K>(keys, rate);
         Set<K> set(want);
         // Many times too many for the filters: they say maybe more often, and forget nothing.
-        const auto members = numbered_keys<K>(want, 0, is_ranged<K> ? keys : 200);
+        const auto members =
+            numbered_keys<K>(want, 0, is_ranged<K> || !takes_any_number<K> ? keys : 200);
         set.add_all(members);
         EXPECT_EQ(count_members(set, members), members.size()) << keys << " keys at " << rate;
       }
@@ -305,7 +311,7 @@ TEST(Laws, TinyShapesAreSetsToo) {
 
 TEST(Laws, AFullSetSaysYesToEverything) {
   for_all_kinds([]<class K>() {
-    if constexpr (Kind<K>) {
+    if constexpr (requires(Set<K> set) { set.fill(); }) {
       const Want want = want_for<K>(1'000);
       Set<K> set(want);
       set.add(numbered<K>(want, 1));
@@ -329,9 +335,41 @@ TEST(Laws, AFullSetSaysYesToEverything) {
   });
 }
 
+// Full is said, every key before it stays, and the refused one leaves no trace.
+TEST(Laws, KindsThatCanBeFullSayItAndForgetNothing) {
+  for_all_kinds([]<class K>() {
+    if constexpr (Bounded<K>) {
+      const Want want = want_for<K>(1'000);
+      Set<K> single(want);
+      std::uint64_t taken = 0;
+      while (single.try_add(numbered<K>(want, taken)) != Added::full) ++taken;
+      EXPECT_GE(taken, 1'000);
+      const FileBytes before = bits_of(single);
+      EXPECT_THROW(single.add(numbered<K>(want, taken)), Failure);
+      EXPECT_EQ(bits_of(single), before);
+      const auto keys = numbered_keys<K>(want, 0, 2 * taken);
+      EXPECT_EQ(count_members(single, numbered_keys<K>(want, 0, taken)), taken);
+
+      // All at once stops at the same key.
+      Set<K> bulk(want);
+      EXPECT_THROW(bulk.add_all(keys), Failure);
+      EXPECT_EQ(bits_of(bulk), before);
+      EXPECT_EQ(bulk.adds(), single.adds());
+      auto any = AnySet::make(K::id.name, want).value();
+      std::vector<Hash> hashes;
+      for (const std::uint64_t key : keys) hashes.push_back(Hasher()(key));
+      const auto added = any.add_all(std::span<const Hash>(hashes));
+      ASSERT_FALSE(added);
+      EXPECT_EQ(added.error().code, Code::full);
+      EXPECT_EQ(bits_of(any.parts()), before);
+      EXPECT_EQ(any.adds(), single.adds());
+    }
+  });
+}
+
 TEST(Laws, OverfullIsSaid) {
   for_all_kinds([]<class K>() {
-    if constexpr (Kind<K> && !Exact<K>) {
+    if constexpr (Kind<K> && !Exact<K> && takes_any_number<K>) {
       const Want want = want_for<K>(1'000);
       Set<K> set(want);
       set.add_all(numbered_keys<K>(want, 0, 990));
@@ -373,8 +411,10 @@ TEST(Laws, TheFormOfTheKeysIsNoted) {
       hashes.add(typename K::Input{});
       EXPECT_EQ(hashes.rules().form, KeyForm::hash);
       // A merged set holds the forms of both.
-      integers.unite(hashes).value();
-      EXPECT_EQ(integers.rules().form, KeyForm::mixed);
+      if constexpr (merges<K>) {
+        integers.unite(hashes).value();
+        EXPECT_EQ(integers.rules().form, KeyForm::mixed);
+      }
     }
   });
 }
@@ -409,7 +449,10 @@ TEST(Laws, WhatIsRemovedLeavesTheBytesThatWereBefore) {
       Bools removed(passing.size());
       EXPECT_EQ(set.remove_all(passing, removed), passing.size());
       EXPECT_EQ(removed.count(), passing.size());
-      EXPECT_EQ(bits_of(set), before);
+      // Where fingerprints move about, others may have moved: the answers are the same.
+      if constexpr (!keeps_copies<K>) {
+        EXPECT_EQ(bits_of(set), before);
+      }
       EXPECT_EQ(count_members(set, kept), kept.size());
       for (const std::uint64_t key : kept) EXPECT_TRUE(set.remove(key));
       EXPECT_EQ(bits_of(set), empty);
@@ -459,7 +502,8 @@ TEST(Laws, AnySetOfTheSameKindHasTheSameBytes) {
       typed.add_all(ordinals);
     } else {
       std::vector<std::string> texts;
-      for (int i = 0; i < 5'000; ++i) texts.push_back("line " + std::to_string(i / 2));
+      for (int i = 0; i < (Bounded<K> ? 1'500 : 5'000); ++i)
+        texts.push_back("line " + std::to_string(i / 2));
       const std::vector<std::string_view> views(texts.begin(), texts.end());
       added = any->add_all(views);
       typed.add_all(views);

@@ -66,6 +66,7 @@ TEST(RateLaw, RateNowHoldsForFewAndManyProbesAndWhenOverfull) {
     for (const double rate : {0.5, 0.2, 0.05, 1e-3, 3e-4, 5e-5, 1e-6})
       for (const std::uint64_t keys : {5'000, 10'000, 20'000}) {
         SCOPED_TRACE(testing::Message() << keys << " keys at " << rate);
+        if (!takes_any_number<K> && keys > 10'000) continue;
         Set<K> set({.keys = 10'000, .rate = rate});
         add_numbered(set, keys);
         const std::uint64_t asked = 100'000;
@@ -177,6 +178,7 @@ TEST(RateLaw, EstimateIsCloseToTheTruth) {
     for (const double rate : {0.1, 0.01, 1e-3, 1e-5}) {
       // Half full, full, and twice overfull.
       for (const std::uint64_t keys : {50'000, 100'000, 200'000}) {
+        if (!takes_any_number<K> && keys > 100'000) continue;
         Set<K> set({.keys = 100'000, .rate = rate});
         add_numbered(set, keys);
         // A key that looked as if seen is not added to a chain; the others set a few more bits.

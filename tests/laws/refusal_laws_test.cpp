@@ -102,7 +102,7 @@ TEST(RefusalLaws, MemoryThatTheSystemLacksIsRefused) {
 }
 
 TEST(RefusalLaws, UnlikeShapesDoNotUniteAndTheFieldIsNamed) {
-  for_all_kinds([]<class K>() {
+  for_merging_kinds([]<class K>() {
     if constexpr (std::same_as<K, HashSet>) return;  // any two hash sets unite
     const Want small = want_for<K>(1'000);
     const Want large = want_for<K>(5'000);
@@ -128,7 +128,7 @@ TEST(RefusalLaws, UnlikeShapesDoNotUniteAndTheFieldIsNamed) {
 }
 
 TEST(RefusalLaws, DifferentHashesDoNotUnite) {
-  for_all_kinds([]<class K>() {
+  for_merging_kinds([]<class K>() {
     const Want want = want_for<K>(1'000);
     Set<K> one(want);
     Set<K> seeded(want, Hasher(1));
@@ -150,7 +150,7 @@ TEST(RefusalLaws, DifferentHashesDoNotUnite) {
 
 // Found once: the Error of a failed merge had been looked at on its way out, and vanished.
 TEST(RefusalLaws, ARefusedMergeThatNobodyLooksAtIsThrown) {
-  for_all_kinds([]<class K>() {
+  for_merging_kinds([]<class K>() {
     const Want want = want_for<K>(1'000);
     Set<K> one(want);
     const Set<K> seeded(want, Hasher(1));
@@ -165,6 +165,22 @@ TEST(RefusalLaws, ARefusedMergeThatNobodyLooksAtIsThrown) {
     const auto any_seeded = AnySet::make(K::id.name, want, Hasher(1)).value();
     EXPECT_THROW(any.unite(any_seeded), Failure);
     EXPECT_THROW(any.subtract(any_seeded), Failure);
+  });
+}
+
+// Their fingerprints may find no room in one set; two windows have two last keys.
+TEST(RefusalLaws, KindsThatDoNotMergeSayWhatToDoInstead) {
+  for_all_kinds([]<class K>() {
+    if constexpr (!merges<K>) {
+      auto one = AnySet::make(K::id.name, want_for<K>(1'000)).value();
+      const auto other = AnySet::make(K::id.name, want_for<K>(1'000)).value();
+      auto united = one.unite(other);
+      ASSERT_FALSE(united);
+      expect_sentence(united.error(), Code::unsound);
+      auto intersected = one.intersect(other);
+      ASSERT_FALSE(intersected);
+      expect_sentence(intersected.error(), Code::unsound);
+    }
   });
 }
 
@@ -222,7 +238,7 @@ TEST(RefusalLaws, KindsThatCanNotRemoveOrCountSaySo) {
 
 // A refusal changes nothing, not even what is known of the keys.
 TEST(RefusalLaws, ARefusedMergeLeavesTheFormOfTheKeysAlone) {
-  for_all_kinds([]<class K>() {
+  for_merging_kinds([]<class K>() {
     if constexpr (!is_ranged<K> && !std::same_as<K, HashSet>) {
       Set<K> texts(want_for<K>(1'000));
       texts.add("text");

@@ -21,9 +21,9 @@ TEST(AnySet, RegisterNamesEveryKindInTheOrderOfNumbers) {
     before = row.id.number;
     EXPECT_EQ(AnySet::find_row(row.id.name), &row);
   }
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"bitmap", "two-bit", "classic", "blocked", "split-block",
-                                      "counting", "spectral", "hash-set", "scalable"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"bitmap", "two-bit", "classic", "blocked",
+                                             "split-block", "counting", "spectral", "cuckoo",
+                                             "window", "hash-set", "scalable"}));
   EXPECT_EQ(AnySet::find_row("nonesuch"), nullptr);
 }
 
@@ -37,6 +37,8 @@ TEST(AnySet, GoldenNumbersOfKindsNeverChange) {
   EXPECT_EQ(number("split-block"), 5);
   EXPECT_EQ(number("counting"), 6);
   EXPECT_EQ(number("spectral"), 7);
+  EXPECT_EQ(number("cuckoo"), 8);
+  EXPECT_EQ(number("window"), 9);
   EXPECT_EQ(number("hash-set"), 12);
   EXPECT_EQ(number("scalable"), 1002);
 }
