@@ -66,6 +66,36 @@ std::uint64_t lines_ask(const LinesView& view, const std::uint64_t* hashes, std:
   return there;
 }
 
+// Calls visit(lane, place of the bit) for each probe. The fields of the lanes are turned until the
+// run's first comes first, so that each is found by the same shift. No branch on what memory says:
+// a wrong guess there would end all the waits of later keys that the CPU has begun.
+template <class Visit>
+void each_place(std::uint64_t remixed, unsigned probes, Visit&& visit) {
+  const unsigned start = probes == lanes_per_line ? 0 : (remixed >> 13) & 7;
+  const std::uint64_t fields = remixed >> 16;
+  std::uint64_t turned = fields >> (6 * start) | fields << (48 - 6 * start);
+  for (unsigned i = 0; i < probes; ++i) {
+    visit((start + i) % lanes_per_line, turned & 63);
+    turned >>= 6;
+  }
+}
+
+bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
+  std::uint64_t all = 1;
+  each_place(remixed, round.probes, [&](unsigned lane, std::uint64_t place) {
+    all &= line[lane] >> place;
+    line[lane] |= std::uint64_t{1} << place;
+  });
+  return all != 0;
+}
+
+bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {
+  std::uint64_t all = 1;
+  each_place(remixed, round.probes,
+             [&](unsigned lane, std::uint64_t place) { all &= line[lane] >> place; });
+  return all != 0;
+}
+
 std::uint32_t* locate(const SplitView& view, std::uint64_t hash) {
   return view.words + split_words * (((hash >> 32) * view.blocks) >> 32);
 }
@@ -160,6 +190,8 @@ const Kernels scalar_kernels{"scalar",
                              find_lines_one_by_one,
                              lines_add,
                              lines_ask,
+                             round_mark,
+                             round_has,
                              split_add,
                              split_ask,
                              stream_lines,

@@ -24,6 +24,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <bloomery/bits/lane_runs.hpp>
+
 namespace bloomery {
 
 // A blocked set as the kernels see it. Hashes come as bare words: the layout of struct Hash.
@@ -56,6 +58,10 @@ struct Kernels {
                              std::size_t ahead);
   std::uint64_t (*lines_ask)(const LinesView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
+  // One round of one key in one line: sets its bits and returns whether they were set before (mark),
+  // returns whether they are set (has).
+  bool (*round_mark)(std::uint64_t* line, std::uint64_t remixed, const Round& round);
+  bool (*round_has)(const std::uint64_t* line, std::uint64_t remixed, const Round& round);
   std::uint64_t (*split_add)(const SplitView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
   std::uint64_t (*split_ask)(const SplitView&, const std::uint64_t* hashes, std::size_t n,

@@ -124,6 +124,25 @@ std::uint64_t lines_ask(const LinesView& set, const std::uint64_t* hashes, std::
   return there;
 }
 
+// One round of one key; its lanes come from a table.
+inline Line lone_round(std::uint64_t remixed, const Round& round) {
+  const auto* ones = reinterpret_cast<const __m256i*>(round.windows + (~(remixed >> 13) & 7));
+  const __m256i word = _mm256_set1_epi64x(static_cast<long long>(remixed));
+  const __m256i six_bits = _mm256_set1_epi64x(63);
+  const __m256i low = _mm256_srlv_epi64(word, _mm256_setr_epi64x(16, 22, 28, 34));
+  const __m256i high = _mm256_srlv_epi64(word, _mm256_setr_epi64x(40, 46, 52, 58));
+  return {_mm256_sllv_epi64(_mm256_loadu_si256(ones), _mm256_and_si256(low, six_bits)),
+          _mm256_sllv_epi64(_mm256_loadu_si256(ones + 1), _mm256_and_si256(high, six_bits))};
+}
+
+bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
+  return !add(line, lone_round(remixed, round));
+}
+
+bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {
+  return has(load(line), lone_round(remixed, round));
+}
+
 inline __m256i* split_at(const SplitView& view, std::uint64_t hash) {
   return reinterpret_cast<__m256i*>(view.words + 8 * (((hash >> 32) * view.blocks) >> 32));
 }
@@ -189,6 +208,8 @@ const Kernels avx2_kernels{"avx2",
                            find_lines_one_by_one,
                            lines_add,
                            lines_ask,
+                           round_mark,
+                           round_has,
                            split_add,
                            split_ask,
                            stream_lines,

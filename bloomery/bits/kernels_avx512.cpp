@@ -6,14 +6,12 @@
 
 #include <bloomery/bits/kernels.hpp>
 #include <bloomery/hash/odd_constants.hpp>
+#include <bloomery/hash/xxh3_word.hpp>
 
 namespace bloomery {
 namespace {
 
 __extension__ typedef unsigned __int128 Wide;
-
-// Bytes 8 to 15 of XXH3's secret, xor bytes 16 to 23.
-constexpr std::uint64_t xxh3_flip = 0xc73a'b174'c5ec'd5a2;
 
 inline std::uint64_t* line_at(const LinesView& view, std::uint64_t spread) {
   return view.words + 8 * static_cast<std::uint64_t>((Wide{spread} * view.blocks) >> 64);
@@ -158,6 +156,20 @@ std::uint64_t lines_ask(const LinesView& view, const std::uint64_t* hashes, std:
   return lines_step(Verb::ask, view, hashes, n, ahead);
 }
 
+bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
+  const auto lanes = static_cast<__mmask8>(round.by_start >> (remixed >> 10 & 56));
+  const __m512i before = _mm512_load_si512(line);
+  const __m512i after = _mm512_or_si512(before, round_of(remixed, lanes));
+  _mm512_store_si512(line, after);
+  return _mm512_cmpneq_epi64_mask(before, after) == 0;
+}
+
+bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {
+  const auto lanes = static_cast<__mmask8>(round.by_start >> (remixed >> 10 & 56));
+  const __m512i mask = round_of(remixed, lanes);
+  return _mm512_cmpneq_epi64_mask(_mm512_and_si512(mask, _mm512_load_si512(line)), mask) == 0;
+}
+
 inline __m256i* split_at(const SplitView& view, std::uint64_t hash) {
   return reinterpret_cast<__m256i*>(view.words + 8 * (((hash >> 32) * view.blocks) >> 32));
 }
@@ -203,7 +215,7 @@ std::uint64_t split_ask(const SplitView& set, const std::uint64_t* hashes, std::
 
 // XXH3's law for inputs of 8 bytes, eight inputs at a time; libxxhash hashes one at a time.
 inline __m512i hash_eight(__m512i words, __m512i flip) {
-  const __m512i prime = _mm512_set1_epi64(static_cast<long long>(0x9fb2'1c65'1e98'df25));
+  const __m512i prime = _mm512_set1_epi64(static_cast<long long>(xxh3_word_prime));
   __m512i h = _mm512_xor_si512(_mm512_rol_epi64(words, 32), flip);
   h = _mm512_xor_si512(h, _mm512_xor_si512(_mm512_rol_epi64(h, 49), _mm512_rol_epi64(h, 24)));
   h = _mm512_mullo_epi64(h, prime);
@@ -215,7 +227,7 @@ inline __m512i hash_eight(__m512i words, __m512i flip) {
 void hash_words(const std::uint64_t* words, std::size_t n, std::uint64_t seed,
                 std::uint64_t* hashes) {
   const std::uint64_t turned = __builtin_bswap32(static_cast<std::uint32_t>(seed));
-  const std::uint64_t flip = xxh3_flip - (seed ^ (turned << 32));
+  const std::uint64_t flip = xxh3_word_secret - (seed ^ (turned << 32));
   const __m512i flips = _mm512_set1_epi64(static_cast<long long>(flip));
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8)
@@ -250,7 +262,7 @@ std::uint64_t ones_among(const std::uint64_t* words, std::size_t n) {
 
 }  // namespace
 
-const Kernels avx512_kernels{"avx512",  hash_words, find_lines,   lines_add,  lines_ask,
-                             split_add, split_ask,  stream_lines, stream_end, ones_among};
+const Kernels avx512_kernels{"avx512",  hash_words, find_lines, lines_add,    lines_ask,  round_mark,
+                             round_has, split_add,  split_ask,  stream_lines, stream_end, ones_among};
 
 }  // namespace bloomery

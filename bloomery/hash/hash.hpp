@@ -28,6 +28,7 @@
 #include <xxhash.h>
 
 #include <bloomery/hash/siphash.hpp>
+#include <bloomery/hash/xxh3_word.hpp>
 
 namespace bloomery {
 
@@ -88,7 +89,7 @@ enum class HashMode : std::uint8_t {
 class Hasher {
  public:
   // Seed 0 unless told otherwise, so that any two sets can be united.
-  explicit constexpr Hasher(std::uint64_t seed = 0) : seed_(seed) {}
+  explicit constexpr Hasher(std::uint64_t seed = 0) : flip_(xxh3_flip(seed)), seed_(seed) {}
   static constexpr Hasher hardened(SecretKey key) {
     Hasher hasher;
     hasher.mode_ = HashMode::hardened;
@@ -104,8 +105,7 @@ class Hasher {
   template <Hashable T>
   Hash operator()(const T& key) const {
     if constexpr (IntegerKey<T>) {
-      const std::uint64_t word = widen(key);
-      return of_bytes(&word, sizeof word);
+      return of_word(widen(key));
     } else if constexpr (TextKey<T>) {
       const std::string_view text = key;
       return of_bytes(text.data(), text.size());
@@ -144,6 +144,15 @@ class Hasher {
   }
 
  private:
+  Hash of_word(std::uint64_t word) const {
+    if (mode_ == HashMode::fast) [[likely]]
+      return {xxh3_of_word(word, flip_)};
+    return hardened_of_word(word);
+  }
+  // Takes a copy: a word whose address is known would have to be stored for the fast hash too.
+  [[gnu::noinline, gnu::cold]] Hash hardened_of_word(std::uint64_t word) const {
+    return hardened_of_bytes(&word, sizeof word);
+  }
   Hash of_bytes(const void* bytes, std::size_t length) const {
     if (mode_ == HashMode::fast) [[likely]]
       return {XXH3_64bits_withSeed(bytes, length, seed_)};
@@ -165,6 +174,7 @@ class Hasher {
   }
 
   HashMode mode_ = HashMode::fast;
+  std::uint64_t flip_;  // of the seed, for integers
   std::uint64_t seed_ = 0;
   SecretKey key_{};
 };

@@ -12,6 +12,7 @@
 // See:     docs/kinds.md "blocked"; golden_test pins the bits.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <cstddef>
@@ -84,7 +85,11 @@ class BlockedBloom {
   }
 
   BlockedBloom(const Shape& shape, std::span<std::byte> lent)
-      : shape_(shape), words_(reinterpret_cast<std::uint64_t*>(lent.data())) {
+      : shape_(shape),
+        is_simple_(shape.lines == 1 && shape.probes <= 8),
+        first_round_(round_of(std::min(shape.probes, 8U))),
+        second_round_(round_of(std::max(shape.probes, 8U) - 8)),
+        words_(reinterpret_cast<std::uint64_t*>(lent.data())) {
     assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
     assert(reinterpret_cast<std::uintptr_t>(lent.data()) % line_bytes == 0 &&
            "a line is a cache line");
@@ -95,7 +100,7 @@ class BlockedBloom {
   Slot locate(Hash hash) const {
     const std::uint64_t first = mulhi(hash.bits, shape_.blocks);
     std::uint64_t second = first;
-    if (shape_.lines == 2) [[unlikely]]
+    if (!is_simple_ && shape_.lines == 2) [[unlikely]]
       second = mulhi(remix(hash, 2), shape_.blocks);
     return {first, second, hash};
   }
@@ -105,10 +110,13 @@ class BlockedBloom {
   }
 
   Added add(const Slot& slot) {
+    // All that depends on the shape is asked before the first store, after which the compiler would
+    // read it again.
+    if (is_simple_) [[likely]]
+      return added(round_mark(line(slot.first), remix(slot.hash, 0), first_round_));
     bool seen = mark_line(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
-    if (shape_.lines == 2) [[unlikely]]
-      seen &= mark_line(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
-    return seen ? Added::seen : Added::fresh;
+    if (shape_.lines == 2) seen &= mark_line(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
+    return added(seen);
   }
   Added add_shared(const Slot& slot) {
     bool seen = true;
@@ -121,8 +129,10 @@ class BlockedBloom {
   bool may_contain(const Slot& slot) const {
     // Branches on the shape, never on what memory says: a wrong guess there would end all the
     // waits of later keys that the CPU has begun.
+    if (is_simple_) [[likely]]
+      return round_has(line(slot.first), remix(slot.hash, 0), first_round_);
     bool all = line_has_all(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
-    if (shape_.lines == 2) [[unlikely]]
+    if (shape_.lines == 2)
       all &= line_has_all(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
     return all;
   }
@@ -204,19 +214,20 @@ class BlockedBloom {
     return each_line_probe(remix(slot.hash, 3), remix(slot.hash, 4), shape_.probes, in_line);
   }
 
+  static Added added(bool seen) { return seen ? Added::seen : Added::fresh; }
   bool mark_line(std::uint64_t* at, std::uint64_t first, std::uint64_t second) {
-    if (shape_.probes <= 8) [[likely]]
-      return round_mark(at, first, shape_.probes);
-    const bool seen = round_mark(at, first, 8);
-    return round_mark(at, second, shape_.probes - 8) && seen;
+    const bool seen = round_mark(at, first, first_round_);
+    return shape_.probes <= 8 ? seen : round_mark(at, second, second_round_) && seen;
   }
   bool line_has_all(const std::uint64_t* at, std::uint64_t first, std::uint64_t second) const {
-    if (shape_.probes <= 8) [[likely]]
-      return round_has(at, first, shape_.probes);
-    return round_has(at, first, 8) && round_has(at, second, shape_.probes - 8);
+    const bool has = round_has(at, first, first_round_);
+    return shape_.probes <= 8 ? has : round_has(at, second, second_round_) && has;
   }
 
   Shape shape_;
+  bool is_simple_;  // one line a key and one round of probes
+  Round first_round_;
+  Round second_round_;  // of no probes where one round is enough
   std::uint64_t* words_;
 };
 
