@@ -86,7 +86,7 @@ bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) 
     all &= line[lane] >> place;
     line[lane] |= std::uint64_t{1} << place;
   });
-  return all != 0;
+  return all == 0;
 }
 
 bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {

@@ -136,7 +136,7 @@ inline Line lone_round(std::uint64_t remixed, const Round& round) {
 }
 
 bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
-  return !add(line, lone_round(remixed, round));
+  return add(line, lone_round(remixed, round));
 }
 
 bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {

@@ -161,7 +161,7 @@ bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) 
   const __m512i before = _mm512_load_si512(line);
   const __m512i after = _mm512_or_si512(before, round_of(remixed, lanes));
   _mm512_store_si512(line, after);
-  return _mm512_cmpneq_epi64_mask(before, after) == 0;
+  return _mm512_cmpneq_epi64_mask(before, after) != 0;
 }
 
 bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {

@@ -48,12 +48,12 @@ inline bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Ro
   return _mm512_cmpneq_epi64_mask(_mm512_and_si512(mask, _mm512_loadu_si512(line)), mask) == 0;
 }
 
-// Sets all the bits of a round; returns whether they were set before.
+// Sets all the bits of a round; returns whether one of them was not set before.
 inline bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
   const __m512i before = _mm512_loadu_si512(line);
   const __m512i after = _mm512_or_si512(before, detail::round_mask(remixed, round));
   _mm512_storeu_si512(line, after);
-  return _mm512_cmpneq_epi64_mask(before, after) == 0;
+  return _mm512_cmpneq_epi64_mask(before, after) != 0;
 }
 
 #elif defined(__AVX2__)
@@ -93,14 +93,14 @@ inline bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Ro
   return detail::covers(detail::load_line(line), detail::round_mask(remixed, round));
 }
 
-// Sets all the bits of a round; returns whether they were set before.
+// Sets all the bits of a round; returns whether one of them was not set before.
 inline bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
   const detail::HalfLines mask = detail::round_mask(remixed, round);
   const detail::HalfLines before = detail::load_line(line);
   auto* halves = reinterpret_cast<__m256i*>(line);
   _mm256_storeu_si256(halves, _mm256_or_si256(before.low, mask.low));
   _mm256_storeu_si256(halves + 1, _mm256_or_si256(before.high, mask.high));
-  return detail::covers(before, mask);
+  return !detail::covers(before, mask);
 }
 
 #else

@@ -100,8 +100,8 @@ class BlockedBloom {
   Slot locate(Hash hash) const {
     const std::uint64_t first = mulhi(hash.bits, shape_.blocks);
     std::uint64_t second = first;
-    if (!is_simple_ && shape_.lines == 2) [[unlikely]]
-      second = mulhi(remix(hash, 2), shape_.blocks);
+    if (!is_simple_) [[unlikely]]
+      if (shape_.lines == 2) second = mulhi(remix(hash, 2), shape_.blocks);
     return {first, second, hash};
   }
   [[gnu::always_inline]] void prefetch(const Slot& slot) const {
@@ -110,13 +110,9 @@ class BlockedBloom {
   }
 
   Added add(const Slot& slot) {
-    // All that depends on the shape is asked before the first store, after which the compiler would
-    // read it again.
-    if (is_simple_) [[likely]]
-      return added(round_mark(line(slot.first), remix(slot.hash, 0), first_round_));
-    bool seen = mark_line(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
-    if (shape_.lines == 2) seen &= mark_line(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
-    return added(seen);
+    if (!is_simple_) [[unlikely]]
+      return add_rounds(slot);
+    return added(round_mark(line(slot.first), remix(slot.hash, 0), first_round_));
   }
   Added add_shared(const Slot& slot) {
     bool seen = true;
@@ -129,12 +125,9 @@ class BlockedBloom {
   bool may_contain(const Slot& slot) const {
     // Branches on the shape, never on what memory says: a wrong guess there would end all the
     // waits of later keys that the CPU has begun.
-    if (is_simple_) [[likely]]
-      return round_has(line(slot.first), remix(slot.hash, 0), first_round_);
-    bool all = line_has_all(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
-    if (shape_.lines == 2)
-      all &= line_has_all(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
-    return all;
+    if (!is_simple_) [[unlikely]]
+      return has_rounds(slot);
+    return round_has(line(slot.first), remix(slot.hash, 0), first_round_);
   }
   bool may_contain_shared(const Slot& slot) const {
     return each_probe(slot, [&](const std::uint64_t& word, std::uint64_t bit) {
@@ -214,14 +207,29 @@ class BlockedBloom {
     return each_line_probe(remix(slot.hash, 3), remix(slot.hash, 4), shape_.probes, in_line);
   }
 
-  static Added added(bool seen) { return seen ? Added::seen : Added::fresh; }
+  // Several rounds or lines. Out of line, so that loops over simple keys stay short.
+  [[gnu::noinline]] Added add_rounds(const Slot& slot) {
+    bool fresh = mark_line(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
+    if (shape_.lines == 2)
+      fresh |= mark_line(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
+    return added(fresh);
+  }
+  [[gnu::noinline]] bool has_rounds(const Slot& slot) const {
+    bool all = line_has_all(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
+    if (shape_.lines == 2)
+      all &= line_has_all(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
+    return all;
+  }
+
   bool mark_line(std::uint64_t* at, std::uint64_t first, std::uint64_t second) {
-    const bool seen = round_mark(at, first, first_round_);
-    return shape_.probes <= 8 ? seen : round_mark(at, second, second_round_) && seen;
+    bool fresh = round_mark(at, first, first_round_);
+    if (shape_.probes > 8) fresh |= round_mark(at, second, second_round_);
+    return fresh;
   }
   bool line_has_all(const std::uint64_t* at, std::uint64_t first, std::uint64_t second) const {
-    const bool has = round_has(at, first, first_round_);
-    return shape_.probes <= 8 ? has : round_has(at, second, second_round_) && has;
+    bool all = round_has(at, first, first_round_);
+    if (shape_.probes > 8) all &= round_has(at, second, second_round_);
+    return all;
   }
 
   Shape shape_;

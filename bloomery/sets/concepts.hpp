@@ -30,10 +30,13 @@ struct KindId {
 };
 
 enum class Added {
-  fresh,  // surely new
-  seen,   // there before, or (approximate kinds) looks as if
-  full,   // not added: no room
+  seen = 0,   // there before, or (approximate kinds) looks as if
+  fresh = 1,  // surely new
+  full = 2,   // not added: no room
 };
+// Not a choice between two constants: GCC makes a branch of that, and whether a key is new can not
+// be foretold.
+constexpr Added added(bool is_fresh) { return static_cast<Added>(is_fresh); }
 
 template <class S>
 concept Kind = std::is_trivially_copyable_v<typename S::Shape> &&
