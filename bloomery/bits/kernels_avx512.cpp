@@ -157,7 +157,7 @@ std::uint64_t lines_ask(const LinesView& view, const std::uint64_t* hashes, std:
 }
 
 bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
-  const auto lanes = static_cast<__mmask8>(round.by_start >> (remixed >> 10 & 56));
+  const __mmask8 lanes = round.by_start[remixed >> 13 & 7];
   const __m512i before = _mm512_load_si512(line);
   const __m512i after = _mm512_or_si512(before, round_of(remixed, lanes));
   _mm512_store_si512(line, after);
@@ -165,7 +165,7 @@ bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) 
 }
 
 bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {
-  const auto lanes = static_cast<__mmask8>(round.by_start >> (remixed >> 10 & 56));
+  const __mmask8 lanes = round.by_start[remixed >> 13 & 7];
   const __m512i mask = round_of(remixed, lanes);
   return _mm512_cmpneq_epi64_mask(_mm512_and_si512(mask, _mm512_load_si512(line)), mask) == 0;
 }

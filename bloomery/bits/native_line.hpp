@@ -12,6 +12,7 @@
 //          that was not.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #ifdef __AVX2__
@@ -25,7 +26,9 @@
 namespace bloomery {
 
 inline Round round_of(unsigned probes) {
-  return {lane_runs.by_start[probes], lane_runs.windows[probes], &kernels(), probes};
+  Round round{{}, lane_runs.windows[probes], &kernels(), probes};
+  std::copy_n(lane_runs.by_start[probes], lanes_per_line, round.by_start);
+  return round;
 }
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
@@ -34,7 +37,7 @@ namespace detail {
 
 // Rotation takes its count modulo 64, so the six bits need not be cut out.
 inline __m512i round_mask(std::uint64_t remixed, const Round& round) {
-  const auto lanes = static_cast<__mmask8>(round.by_start >> (remixed >> 10 & 56));
+  const __mmask8 lanes = round.by_start[remixed >> 13 & 7];
   const __m512i word = _mm512_set1_epi64(static_cast<long long>(remixed));
   const __m512i places = _mm512_srlv_epi64(word, _mm512_setr_epi64(16, 22, 28, 34, 40, 46, 52, 58));
   return _mm512_maskz_rolv_epi64(lanes, _mm512_set1_epi64(1), places);

@@ -111,7 +111,7 @@ class BlockedBloom {
 
   Added add(const Slot& slot) {
     if (!is_simple_) [[unlikely]]
-      return add_rounds(slot);
+      return add_rounds(slot.hash);
     return added(round_mark(line(slot.first), remix(slot.hash, 0), first_round_));
   }
   Added add_shared(const Slot& slot) {
@@ -126,7 +126,7 @@ class BlockedBloom {
     // Branches on the shape, never on what memory says: a wrong guess there would end all the
     // waits of later keys that the CPU has begun.
     if (!is_simple_) [[unlikely]]
-      return has_rounds(slot);
+      return has_rounds(slot.hash);
     return round_has(line(slot.first), remix(slot.hash, 0), first_round_);
   }
   bool may_contain_shared(const Slot& slot) const {
@@ -207,14 +207,17 @@ class BlockedBloom {
     return each_line_probe(remix(slot.hash, 3), remix(slot.hash, 4), shape_.probes, in_line);
   }
 
-  // Several rounds or lines. Out of line, so that loops over simple keys stay short.
-  [[gnu::noinline]] Added add_rounds(const Slot& slot) {
+  // Several rounds or lines. Out of line and from the hash alone, so that loops over simple keys
+  // stay short.
+  [[gnu::noinline]] Added add_rounds(Hash hash) {
+    const Slot slot = locate(hash);
     bool fresh = mark_line(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
     if (shape_.lines == 2)
       fresh |= mark_line(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
     return added(fresh);
   }
-  [[gnu::noinline]] bool has_rounds(const Slot& slot) const {
+  [[gnu::noinline]] bool has_rounds(Hash hash) const {
+    const Slot slot = locate(hash);
     bool all = line_has_all(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
     if (shape_.lines == 2)
       all &= line_has_all(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
