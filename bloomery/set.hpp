@@ -93,8 +93,7 @@ class Set {
 
   template <KeyOf<K> T>
   Added try_add(const T& key) {
-    if (!has_noted<T>()) [[unlikely]]
-      note_form<T>();
+    if (rules_.form != form_of<T, K>) note_form<T>();  // shorter than its atomic load
     return body_.add(input_of(key));
   }
 
@@ -337,11 +336,6 @@ class Set {
     return keys_fit(hasher_, rules_, other.hasher_, same_form);
   }
 
-  // For one thread: a plain compare is shorter than an atomic load.
-  template <class T>
-  bool has_noted() const {
-    return is_ranged || rules_.form == form_of<T, K>;
-  }
   template <class T>
   void note_form() {
     if constexpr (!is_ranged) join_shared(rules_.form, form_of<T, K>);

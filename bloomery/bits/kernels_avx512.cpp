@@ -262,7 +262,8 @@ std::uint64_t ones_among(const std::uint64_t* words, std::size_t n) {
 
 }  // namespace
 
-const Kernels avx512_kernels{"avx512",  hash_words, find_lines, lines_add,    lines_ask,  round_mark,
-                             round_has, split_add,  split_ask,  stream_lines, stream_end, ones_among};
+const Kernels avx512_kernels{"avx512",  hash_words,   find_lines, lines_add,
+                             lines_ask, round_mark,   round_has,  split_add,
+                             split_ask, stream_lines, stream_end, ones_among};
 
 }  // namespace bloomery

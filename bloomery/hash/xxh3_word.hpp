@@ -7,7 +7,6 @@
 // See: hash_test compares it with the installed library.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 namespace bloomery {
@@ -22,9 +21,13 @@ constexpr std::uint64_t xxh3_flip(std::uint64_t seed) {
   return xxh3_word_secret - (seed ^ std::uint64_t{__builtin_bswap32(low)} << 32);
 }
 
+constexpr std::uint64_t turned_left(std::uint64_t word, unsigned bits) {
+  return word << bits | word >> (64 - bits);
+}
+
 constexpr std::uint64_t xxh3_of_word(std::uint64_t word, std::uint64_t flip) {
-  std::uint64_t h = std::rotl(word, 32) ^ flip;
-  h ^= std::rotl(h, 49) ^ std::rotl(h, 24);
+  std::uint64_t h = turned_left(word, 32) ^ flip;
+  h ^= turned_left(h, 49) ^ turned_left(h, 24);
   h *= xxh3_word_prime;
   h ^= (h >> 35) + sizeof word;
   h *= xxh3_word_prime;

@@ -53,6 +53,17 @@ TEST(Hasher, IsXxh3OfTheLinkedLibraryForEveryLengthUpTo1100) {
   }
 }
 
+// Integers have a statement of XXH3's law of their own (hash/xxh3_word.hpp).
+TEST(Hasher, OfAnIntegerIsXxh3OfTheLinkedLibraryUnderManySeeds) {
+  std::mt19937_64 random(17);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint64_t seed = i < 5 ? seeds[i] : random();
+    const std::uint64_t word = i % 7 == 0 ? random() >> (i % 64) : random();
+    ASSERT_EQ(Hasher(seed)(word).bits, linked_xxh3(&word, sizeof word, seed))
+        << "word " << word << ", seed " << seed;
+  }
+}
+
 TEST(Hasher, WideIsXxh3With128BitsForEveryLengthUpTo1100) {
   for (std::size_t length = 0; length <= 1100; ++length) {
     const std::string text = noise(length);
