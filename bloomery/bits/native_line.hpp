@@ -5,7 +5,7 @@
 // line in two registers, with AVX-512 in one; any other caller calls the kernel of the CPU it runs
 // on. Same bits, same answers.
 // This is the one place outside kernels_*.cpp with intrinsics: a lone key is used in so few
-// instructions that the call is a fifth of them (docs/benchmarks.md "One by one"). Code that is
+// instructions that the call can be told from them (docs/benchmarks.md "One by one"). Code that is
 // compiled for a CPU is the caller's own choice; the library is never compiled that way.
 // Limits:  up to 8 probes; further rounds are further calls. All files of a program that include
 //          this are compiled for the same CPU: else the linker may hand the wide body to a file
