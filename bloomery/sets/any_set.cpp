@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include <bloomery/sets/fold.hpp>
 #include <bloomery/sets/groups.hpp>
 #include <bloomery/sets/kinds.hpp>
 
@@ -36,6 +37,8 @@ struct AnySet::Body {
   virtual Result<void> intersect(const Body& other) = 0;
   virtual Result<void> subtract(const Body& other) = 0;
   virtual Result<void> exclusive(const Body& other) = 0;
+  virtual Result<std::uint64_t> best_fold(double rate) const = 0;
+  virtual Result<std::unique_ptr<Body>> folded(std::uint64_t factor, double rate) const = 0;
   virtual std::uint64_t bytes() const = 0;
   virtual std::uint64_t adds() const = 0;
   virtual std::uint64_t capacity() const = 0;
@@ -298,6 +301,28 @@ struct Holder : AnySet::Body {
                                "use a bitmap for integers, or build from the remaining keys"};
   }
 
+  static Error no_fold() {
+    return {Code::unsound,
+            std::string(K::id.name) +
+                " sets can not be folded; only classic, blocked and split-block have bits whose "
+                "neighbours can be joined: build a smaller set from the keys"};
+  }
+  Result<std::uint64_t> best_fold(double rate) const override {
+    if constexpr (Foldable<K>)
+      return bloomery::best_fold(held, rate);
+    else
+      return no_fold();
+  }
+  Result<std::unique_ptr<AnySet::Body>> folded(std::uint64_t factor, double rate) const override {
+    if constexpr (Foldable<K>) {
+      auto smaller = bloomery::folded(held, factor, rate);
+      if (!smaller) return smaller.error();
+      return std::unique_ptr<AnySet::Body>(std::make_unique<Holder>(std::move(*smaller)));
+    } else {
+      return no_fold();
+    }
+  }
+
   std::uint64_t bytes() const override { return held.bytes(); }
   std::uint64_t adds() const override { return held.adds(); }
   std::uint64_t capacity() const override { return held.capacity(); }
@@ -506,6 +531,14 @@ Result<void> AnySet::subtract(const AnySet& other) {
 Result<void> AnySet::exclusive(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
   return body_->exclusive(*other.body_);
+}
+
+Result<std::uint64_t> AnySet::best_fold(double rate) const { return body_->best_fold(rate); }
+
+Result<AnySet> AnySet::folded(std::uint64_t factor, double rate) const {
+  auto smaller = body_->folded(factor, rate);
+  if (!smaller) return smaller.error();
+  return AnySet(std::move(*smaller), hasher_, rules_);
 }
 
 std::uint64_t AnySet::bytes() const { return body_->bytes(); }

@@ -103,6 +103,11 @@ class AnySet {
   Result<void> subtract(const AnySet& other);   // exact maps only; unsound on Bloom filters
   Result<void> exclusive(const AnySet& other);  // xor; exact maps only
 
+  // Folding (sets/fold.hpp): the largest factor at which the set still holds its keys at this rate,
+  // 1 if there is none; and the smaller set. Unsound on kinds that can not: the Error says why.
+  Result<std::uint64_t> best_fold(double rate) const;
+  Result<AnySet> folded(std::uint64_t factor, double rate) const;
+
   std::uint64_t bytes() const;     // of payload
   std::uint64_t adds() const;      // keys that were surely new when added
   std::uint64_t capacity() const;  // keys it was planned for, over all links; range for maps

@@ -61,7 +61,7 @@ class BlockedBloom {
     const auto [probes, mean] = plan::fullest_line(rate, max_line_probes);
     shape.probes = probes;
     const double visits = static_cast<double>(want.keys) * shape.lines;
-    shape.blocks = foldable_blocks(static_cast<std::uint64_t>(std::ceil(visits / mean)));
+    shape.blocks = plan::foldable(static_cast<std::uint64_t>(std::ceil(visits / mean)));
     if (!enough_bits(shape.blocks, mean, want.rate))
       return Error{Code::impossible,
                    "64-bit hashes can not hold that rate for so many keys; ask "
@@ -158,6 +158,16 @@ class BlockedBloom {
     assert(shape_ == other.shape_ && "only sets of one shape combine");
     for (std::size_t i = 0; i < words().size(); ++i) words_[i] &= other.words_[i];
   }
+  static std::uint64_t fold_units(const Shape& shape) { return shape.blocks; }
+  static Shape folded(const Shape& shape, std::uint64_t factor) {
+    return {shape.blocks / factor, shape.probes, shape.lines};
+  }
+  void fold_from(const BlockedBloom& larger, std::uint64_t factor) {
+    for (std::uint64_t block = 0; block < larger.shape_.blocks; ++block)
+      for (std::size_t lane = 0; lane < lanes_per_line; ++lane)
+        line(block / factor)[lane] |= larger.line(block)[lane];
+  }
+
   // The set of everything.
   void fill() { std::memset(words_, 0xff, bytes(shape_)); }
 
@@ -185,11 +195,6 @@ class BlockedBloom {
   // key instead of 22.1.
   static constexpr double two_lines_below = 1e-4;
   static constexpr std::uint64_t most_blocks = std::uint64_t{1} << 48;
-
-  // From 256 blocks on a multiple of 16, so that a set can be folded in half four times.
-  static std::uint64_t foldable_blocks(std::uint64_t blocks) {
-    return blocks < 256 ? blocks : (blocks + 15) / 16 * 16;
-  }
 
   LinesView view() const { return {words_, shape_.blocks, shape_.probes, shape_.lines}; }
   Words words() const { return {words_, shape_.blocks * lanes_per_line}; }

@@ -2,9 +2,10 @@
 //
 //    probe i of a hash:   g = hash * odd^(i+1)    position = high word of g * m
 //
-// m = -n ln p / ln^2 2, rounded up to a cache line; k = m/n ln 2. One multiply per probe steps to
-// the next position. The textbook step h1 + i * h2 (Kirsch and Mitzenmacher) gives 4e-5 where 1e-6
-// was asked at n = 100 (docs/dead_ends.md).
+// m = -n ln p / ln^2 2, rounded up to a cache line (from 4 MiB on to 16 of them, so that it can be
+// folded); k = m/n ln 2. One multiply per probe steps to the next position. The textbook step
+// h1 + i * h2 (Kirsch and Mitzenmacher) gives 4e-5 where 1e-6 was asked at n = 100
+// (docs/dead_ends.md).
 // Limits:  k memory waits a key, where blocked has one and is 4 % larger at 1 %.
 // Threads: add_shared and may_contain_shared by any number at once; the rest by one. Two threads
 //          that add the same key at once may both hear fresh.
@@ -53,7 +54,7 @@ class ClassicBloom {
     const double exact_bits = plan::classic_bits(keys, want.rate);
     const double probes = std::max(1.0, std::round(exact_bits / keys * plan::ln2));
     const auto lines = static_cast<std::uint64_t>(std::ceil(exact_bits / granule_bits));
-    return Shape{std::max<std::uint64_t>(lines, 1) * granule_bits,
+    return Shape{plan::foldable(std::max<std::uint64_t>(lines, 1), 65536) * granule_bits,
                  static_cast<std::uint32_t>(probes)};
   }
 
@@ -134,6 +135,14 @@ class ClassicBloom {
     assert(shape_ == other.shape_ && "only sets of one shape combine");
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
   }
+  static std::uint64_t fold_units(const Shape& shape) { return shape.bits / granule_bits; }
+  static Shape folded(const Shape& shape, std::uint64_t factor) {
+    return {shape.bits / factor, shape.probes};
+  }
+  void fold_from(const ClassicBloom& larger, std::uint64_t factor) {
+    for_each_one(larger.words_, [&](std::uint64_t bit) { set_bit(words_, bit / factor); });
+  }
+
   // The set of everything.
   void fill() { std::memset(words_.data(), 0xff, words_.size_bytes()); }
 

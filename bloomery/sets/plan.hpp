@@ -52,6 +52,12 @@ inline constexpr double ln2 = std::numbers::ln2;
 inline constexpr double lowest_rate = 1e-12;
 inline constexpr double highest_rate = 0.5;
 
+// From so many units (lines, blocks) on a multiple of 16, so that a set can be folded in half four
+// times (sets/fold.hpp).
+inline constexpr std::uint64_t foldable(std::uint64_t units, std::uint64_t from = 256) {
+  return units < from ? units : (units + 15) / 16 * 16;
+}
+
 inline double classic_bits(double keys, double rate) {
   return -keys * std::log(rate) / (ln2 * ln2);
 }

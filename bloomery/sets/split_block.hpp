@@ -58,10 +58,7 @@ class SplitBlock {
     if (blocks > static_cast<double>(most_blocks))
       return Error{Code::impossible,
                    "split-block ends at 2^31 blocks (64 GiB); use blocked for so many keys"};
-    auto whole = static_cast<std::uint64_t>(blocks);
-    // From 256 blocks on a multiple of 16, so that a set can be folded in half four times.
-    if (whole >= 256) whole = (whole + 15) / 16 * 16;
-    return Shape{whole};
+    return Shape{plan::foldable(static_cast<std::uint64_t>(blocks))};
   }
 
   static Result<void> check(const Shape& shape, std::uint64_t payload_bytes) {
@@ -148,6 +145,14 @@ class SplitBlock {
     assert(shape_ == other.shape_ && "only sets of one shape combine");
     for (std::uint64_t i = 0; i < shape_.blocks * split_words; ++i) words_[i] &= other.words_[i];
   }
+  static std::uint64_t fold_units(const Shape& shape) { return shape.blocks; }
+  static Shape folded(const Shape& shape, std::uint64_t factor) { return {shape.blocks / factor}; }
+  void fold_from(const SplitBlock& larger, std::uint64_t factor) {
+    for (std::uint64_t block = 0; block < larger.shape_.blocks; ++block)
+      for (std::size_t i = 0; i < split_words; ++i)
+        words_[block / factor * split_words + i] |= larger.words_[block * split_words + i];
+  }
+
   // The set of everything.
   void fill() { std::memset(words_, 0xff, bytes(shape_)); }
 

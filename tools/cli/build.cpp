@@ -39,6 +39,8 @@ struct BuildFlags {
   Word kind;
   Word range;
   Word like;
+  Word most_count;
+  bool removable = false;
   LineFlags lines;
   OutputFlags output;
   HashFlags hash;
@@ -102,6 +104,9 @@ void add_flags(CLI::App& parser, BuildFlags& flags) {
   add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3; 1% by default");
   parser.add_option("--range", flags.range, "bitmap and two-bit: which integers")
       ->type_name("A..B");
+  parser.add_option("--most-count", flags.most_count, "spectral: how far it shall count; 65535")
+      ->type_name("N");
+  parser.add_flag("--removable", flags.removable, "spectral: keys shall be removable");
   parser.add_option("--like", flags.like, "kind, size, hash and line rule of this set file")
       ->type_name("F");
   add_line_flags(parser, flags.lines);
@@ -134,12 +139,14 @@ const KindRow& row_named(const std::string& name) {
 }
 
 Order order_like(const BuildFlags& flags) {
-  const bool more = flags.kind || flags.size.keys || flags.size.rate || flags.size.memory ||
-                    flags.range || flags.hash.seed || flags.hash.hardened || flags.lines.crlf;
+  const bool more = flags.most_count || flags.removable || flags.kind || flags.size.keys ||
+                    flags.size.rate || flags.size.memory || flags.range || flags.hash.seed ||
+                    flags.hash.hardened || flags.lines.crlf;
   if (more)
     refuse(
         "--like takes kind, size, range, hash and line rule from a set file; leave --kind, "
-        "--keys, --rate, --memory, --range, --seed, --hardened and --crlf out");
+        "--keys, --rate, --memory, --range, --most-count, --removable, --seed, --hardened and "
+        "--crlf out");
   const SetFile like = open_set(*flags.like, flags.hash.key_file, Verify::header);
   expect_plain_keys(like.set, *flags.like);
   Order order;
@@ -151,6 +158,10 @@ Order order_like(const BuildFlags& flags) {
   // What grows has the shape of its first part, whatever it has grown to.
   order.want.keys = like.set.parts().parts.at(0).capacity;
   if (!order.row->grows) order.shape = like.set.shape_facts();
+  for (const auto& [name, value] : order.shape) {
+    if (name == "counter_bits") order.want.most_count = like.set.most_count();
+    if (name == "selection") order.want.removal = value == "1";
+  }
   return order;
 }
 
@@ -161,6 +172,11 @@ Order order_of(const BuildFlags& flags) {
   order.want = want_of(flags.size);
   order.hasher = hasher_of(flags.hash);
   order.lines = {delimiter_of(flags.lines), crlf_of(flags.lines, Crlf::strip) == Crlf::strip};
+  if ((flags.most_count || flags.removable) && order.row->id.name != "spectral")
+    refuse("--most-count and --removable are for the kind spectral");
+  if (flags.most_count)
+    order.want.most_count = parse_keys("--most-count", *flags.most_count).value();
+  order.want.removal = flags.removable;
   if (order.row->input == InputForm::hashed) {
     if (flags.range) refuse("--range is for the kinds bitmap and two-bit");
     if (order.row->exact && flags.size.rate)
@@ -249,7 +265,13 @@ AnySet make_set(const Order& order, const Want& want) {
 Built stream_text(Feed& feed, const Want& want) {
   AnySet set = make_set(feed.order(), want);
   const std::uint64_t lines = feed.pass([&](Lines batch) {
-    set.add_all(batch).value();
+    const auto added = set.add_all(batch);
+    if (!added && added.error().code == Code::full && !feed.order().row->grows)
+      refuse(
+          fmt::format("the set is full: it was planned for {} keys and found no room for one "
+                      "more; give a larger --keys, or none to have the keys counted",
+                      print_count(set.capacity())));
+    if (!added) throw Failure(added.error());
     feed.warn_when_overfull(set);
   });
   return {std::move(set), lines};

@@ -13,7 +13,6 @@
 
 #include <bloomery/engines/line_writer.hpp>
 #include <bloomery/engines/lines.hpp>
-#include <bloomery/engines/numbers.hpp>
 #include <bloomery/sets/any_set.hpp>
 
 #include "command.hpp"
@@ -22,6 +21,7 @@
 #include "progress.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
+#include "set_lines.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -81,74 +81,22 @@ struct Counts {
   std::uint64_t hits(bool invert) const { return invert ? absent() : matched; }
 };
 
-// Asks a set with batches of lines.
-class Asker {
- public:
-  explicit Asker(const AnySet& set) : set_(set) {}
-
-  // One answer a line, valid until the next call.
-  std::span<const bool> ask(Lines lines, const Inputs& inputs) {
-    const auto answers = std::span<bool>(answers_).first(lines.size());
-    if (set_.input() == InputForm::ordinal)
-      ask_numbers(lines, inputs, answers);
-    else
-      ask_text(lines, answers);
-    return answers;
-  }
-
- private:
-  // As the set's own rule has it.
-  std::string_view without_cr(std::string_view line) const {
-    if (set_.rules().strip_cr && line.ends_with('\r')) line.remove_suffix(1);
-    return line;
-  }
-
-  void ask_text(Lines lines, std::span<bool> answers) {
-    for (std::size_t i = 0; i < lines.size(); ++i) keys_[i] = without_cr(lines[i]);
-    set_.may_contain_all(Lines(keys_).first(lines.size()), answers).value();
-  }
-
-  void ask_numbers(Lines lines, const Inputs& inputs, std::span<bool> answers) {
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      const auto ordinal = parse_integer(without_cr(lines[i]), IntegerFormat::text);
-      if (!ordinal)
-        refuse(fmt::format(
-            "{}, line {}: {} is no unsigned decimal integer, and a {} is asked with integers",
-            inputs.name(), inputs.first_line() + i, quoted(lines[i]), set_.kind().name));
-      ordinals_[i] = Ordinal{*ordinal};
-    }
-    set_.may_contain_all(std::span<const Ordinal>(ordinals_).first(lines.size()), answers).value();
-  }
-
-  const AnySet& set_;
-  std::array<bool, lines_per_batch> answers_{};
-  std::array<std::string_view, lines_per_batch> keys_;
-  std::array<Ordinal, lines_per_batch> ordinals_{};
-};
-
-// Lines are text; a set of hashes or of 8-byte integers would say no to all of them, truly or not.
-void expect_text_keys(const AnySet& set, const std::string& path) {
-  const KeyForm form = set.rules().form;
-  if (set.input() == InputForm::ordinal || form == KeyForm::none || form == KeyForm::text) return;
-  refuse(
-      fmt::format("{}: its keys have the form '{}', and lines are text; only the program that "
-                  "made the set can ask it",
-                  path, name_of(form)));
-}
-
 // Reads to the end, or with --quiet to the first batch that decides. Stops when the reader of our
 // output has gone; ask out.reader_gone().
-Counts read_all(const CheckFlags& flags, Asker& asker, LineWriter& out, Messages& messages) {
+Counts read_all(const CheckFlags& flags, const AnySet& set, LineWriter& out, Messages& messages) {
   const LineRules rules{.delimiter = delimiter_of(flags.lines)};
   Inputs inputs(flags.files, rules);
   Progress progress(messages, flags.quiet ? When::never : progress_of(flags.speech),
                     total_bytes(flags.files));
+  SetLines keys(set);
+  std::array<bool, lines_per_batch> room{};
   Counts counts;
   while (out.good()) {
     const auto batch = inputs.next();
     if (!batch) throw Failure(batch.error());
     if (batch->empty()) break;
-    const auto answers = asker.ask(*batch, inputs);
+    const auto answers = std::span<bool>(room).first(batch->size());
+    keys.hand(*batch, inputs, [&](auto span) { set.may_contain_all(span, answers).value(); });
     for (std::size_t i = 0; i < answers.size(); ++i) {
       counts.matched += answers[i];
       if (flags.quiet || flags.count || answers[i] == flags.invert) continue;
@@ -171,13 +119,11 @@ Exit run(const CheckFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   const Verify verify = flags.trust ? Verify::header : Verify::checksums;
   const SetFile file = open_set(flags.set, flags.key_file, verify);
-  expect_plain_keys(file.set, flags.set);
-  expect_text_keys(file.set, flags.set);
+  expect_line_keys(file.set, flags.set);
   expect_input(flags.files, "check F");
   const auto start = Clock::now();
-  Asker asker(file.set);
   LineWriter out(STDOUT_FILENO, "standard output");
-  const Counts counts = read_all(flags, asker, out, messages);
+  const Counts counts = read_all(flags, file.set, out, messages);
   if (out.reader_gone()) return Exit::good;
   const std::uint64_t hits = counts.hits(flags.invert);
   if (flags.count && !flags.quiet) print_out(fmt::format("{}\n", hits));

@@ -19,7 +19,7 @@ namespace bloomery::cli {
 // What scripts test. Never renumber.
 enum class Exit : int {
   good = 0,
-  nothing_found = 1,  // check: no line was printed
+  nothing_found = 1,  // check: no line was printed; count, remove, fold: nothing to do
   error = 2,
   overfull = 3,  // with --strict only
 };
@@ -34,9 +34,14 @@ struct Command {
 
 Command dedup_command(CLI::App& program);
 Command build_command(CLI::App& program);
+Command add_command(CLI::App& program);
+Command remove_command(CLI::App& program);
 Command check_command(CLI::App& program);
+Command count_command(CLI::App& program);
 Command plan_command(CLI::App& program);
 Command info_command(CLI::App& program);
+Command merge_command(CLI::App& program);
+Command fold_command(CLI::App& program);
 Command verify_command(CLI::App& program);
 Command ints_command(CLI::App& program);
 Command bench_command(CLI::App& program);

@@ -59,7 +59,7 @@ FILE may be - for standard input, which is also read when no FILE is given.
 Units: keys are decimal (10M = 10,000,000), memory is binary (2G = 2 GiB),
 rates are 0.01, 1e-3, 0.1% or 1/1000.
 
-Exit codes: 0 good, 1 nothing found (check), 2 error, 3 overfull with --strict.
+Exit codes: 0 good, 1 nothing found, 2 error, 3 overfull with --strict.
 
 Environment:
   NO_COLOR       no colours when set

@@ -1,7 +1,7 @@
 // The command `bloomery`: names the commands, reads the command line, turns failures into sentences
 // and exit codes.
 //
-//    0 good    1 nothing found (check)    2 error, also of usage    3 overfull with --strict
+//    0 good    1 nothing found    2 error, also of usage    3 overfull with --strict
 //
 // A reader that goes away (`| head`) ends a command quietly with 0: whoever closed the pipe has
 // what they wanted.
@@ -41,9 +41,14 @@ std::vector<Command> all_commands(CLI::App& program) {
   std::vector<Command> commands;
   commands.push_back(dedup_command(program));
   commands.push_back(build_command(program));
+  commands.push_back(add_command(program));
+  commands.push_back(remove_command(program));
   commands.push_back(check_command(program));
+  commands.push_back(count_command(program));
   commands.push_back(plan_command(program));
   commands.push_back(info_command(program));
+  commands.push_back(merge_command(program));
+  commands.push_back(fold_command(program));
   commands.push_back(verify_command(program));
   commands.push_back(ints_command(program));
   commands.push_back(bench_command(program));

@@ -1,0 +1,226 @@
+// bloomery add, bloomery remove: change a set file by lines.
+//
+//    lock F --> open F (a private copy) --> add or remove every line --> save under F's name
+//
+// If the set is wrong: F stays the old file until the new one is whole, whatever happens between;
+//          a refused line (no integer, a full set) leaves F as it was.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <array>
+#include <chrono>
+#include <memory>
+
+#include <bloomery/engines/lines.hpp>
+#include <bloomery/sets/any_set.hpp>
+#include <bloomery/storage/image.hpp>
+
+#include "command.hpp"
+#include "file_lock.hpp"
+#include "flags.hpp"
+#include "inputs.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "set_file.hpp"
+#include "set_lines.hpp"
+#include "units.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct ChangeFlags {
+  std::string set;
+  bool quiet = false;
+  bool strict = false;
+  LineFlags lines;
+  Word key_file;
+  SpeechFlags speech;
+  std::vector<std::string> files;
+};
+
+constexpr const char* add_story =
+    R"(F keeps its kind, size, hash and rule for carriage returns. It is replaced in one
+step when all lines are in: a run that fails or is killed leaves it as it was.
+Two that change F at the same time wait for each other.
+
+A set that gets more keys than it was planned for takes them all the same, with a
+warning; --strict makes that exit code 3. A cuckoo set can be full: that is an
+error, and F stays as it was. Sets that are built at once take no more keys.
+
+The report on standard output: that of build, with lines_in and fresh (lines that
+were surely new)
+
+Exit codes: 0 good, 2 error, 3 overfull with --strict.
+
+Examples:
+  bloomery add seen.bloom today.txt
+  tail -n +2 new.csv | cut -d, -f1 | bloomery add ids.bloom
+)";
+
+constexpr const char* remove_story =
+    R"(For kinds that can forget: counting, cuckoo, bitmap, two-bit, and spectral when
+built with --removable. One copy of each line is taken away; exact maps forget the
+integer altogether.
+
+A line that is surely absent is passed over and counted. Remove only what was
+added: on approximate kinds a stranger that looks like a member (at the rate that
+`info` calls rate now) takes away what members need, and nothing can tell.
+
+F is replaced in one step when all lines are through: a run that fails or is killed
+leaves it as it was. Two that change F at the same time wait for each other.
+
+The report on standard output: that of build, with lines_in, removed and absent
+
+Exit codes: 0 something was removed, 1 nothing was there, 2 error.
+
+Examples:
+  bloomery remove sessions.set expired.txt
+)";
+
+void add_common_flags(CLI::App& parser, ChangeFlags& flags) {
+  add_line_flags(parser, flags.lines);
+  add_key_file_flag(parser, flags.key_file);
+  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
+  add_speech_flags(parser, flags.speech);
+  add_progress_flag(parser, flags.speech);
+}
+
+// Calls verb(keys) for every batch, with where it stands; returns the number of lines.
+template <class Verb>
+std::uint64_t each_batch(const ChangeFlags& flags, SetLines keys, Messages& messages, Verb&& verb) {
+  Inputs inputs(flags.files, {.delimiter = delimiter_of(flags.lines)});
+  Progress progress(messages, flags.quiet ? When::never : progress_of(flags.speech),
+                    total_bytes(flags.files));
+  for (;;) {
+    const auto batch = inputs.next();
+    if (!batch) throw Failure(batch.error());
+    if (batch->empty()) return inputs.lines_read();
+    keys.hand(*batch, inputs, [&](auto span) { verb(span, inputs); });
+    progress.update(inputs.bytes_read(), inputs.lines_read());
+  }
+}
+
+void save_changed(const ChangeFlags& flags, const SetFile& file) {
+  Image image{.parts = file.set.parts(),
+              .hasher = file.set.hasher(),
+              .rules = file.set.rules(),
+              .uuid = file.uuid,
+              .key_is_elsewhere = file.key_is_elsewhere};
+  save_image(flags.set, image, {Overwrite::replace}).value();
+}
+
+// What both verbs do around theirs.
+class Change {
+ public:
+  Change(const ChangeFlags& flags, std::string_view command, Messages& messages)
+      : flags_(flags),
+        lock_(flags.set, messages),
+        file_(open_set(flags.set, flags.key_file, Verify::checksums)) {
+    expect_line_keys(file_.set, flags.set);
+    expect_input(flags.files, fmt::format("{} F", command));
+    expect_creatable(flags.set, true);
+  }
+
+  AnySet& set() { return file_.set; }
+  void save() { save_changed(flags_, file_); }
+  // The rest of the report is the verb's.
+  Report described(std::uint64_t lines) const {
+    Report report;
+    describe(report, file_.set);
+    report.count("lines_in", lines);
+    return report;
+  }
+  void print(Report report) const {
+    if (flags_.quiet && !flags_.speech.json) return;
+    const auto passed = std::chrono::steady_clock::now() - start_;
+    report.seconds("seconds", std::chrono::duration<double>(passed).count());
+    print_out(flags_.speech.json ? report.as_json() : report.as_text());
+  }
+
+ private:
+  const ChangeFlags& flags_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  FileLock lock_;
+  SetFile file_;
+};
+
+Exit run_add(const ChangeFlags& flags, Messages& messages) {
+  obey(flags.speech, messages);
+  Change change(flags, "add", messages);
+  AnySet& set = change.set();
+  const bool was_overfull = set.overfull();
+  bool warned = false;
+  std::uint64_t fresh = 0;
+  const std::uint64_t lines = each_batch(
+      flags, SetLines(set, Outside::refused), messages, [&](auto keys, const Inputs& inputs) {
+        const auto added = set.add_all(keys);
+        if (!added && added.error().code == Code::full)
+          refuse(
+              fmt::format("{}: the set is full; a line from {} on of {} found no room. {} is as "
+                          "it was: build a larger set",
+                          flags.set, inputs.first_line(), inputs.name(), flags.set));
+        if (!added) refuse_file(flags.set, added.error());
+        fresh += *added;
+        if (warned || !set.overfull()) return;
+        warned = true;
+        messages.warning(fmt::format(
+            "{} {}: it was planned for {} keys; strangers now pass more often than {}. Build a "
+            "larger set, or one of kind scalable",
+            flags.set, was_overfull ? "was overfull before" : "is overfull now",
+            print_count(set.capacity()), print_rate(set.rate_asked())));
+      });
+  change.save();
+  Report report = change.described(lines);
+  report.count("fresh", fresh);
+  change.print(std::move(report));
+  return flags.strict && set.overfull() ? Exit::overfull : Exit::good;
+}
+
+Exit run_remove(const ChangeFlags& flags, Messages& messages) {
+  obey(flags.speech, messages);
+  Change change(flags, "remove", messages);
+  AnySet& set = change.set();
+  std::uint64_t removed = 0;
+  const std::uint64_t lines =
+      each_batch(flags, SetLines(set), messages, [&](auto keys, const Inputs&) {
+        const auto gone = set.remove_all(keys);
+        if (!gone) refuse_file(flags.set, gone.error());
+        removed += *gone;
+      });
+  if (removed > 0) change.save();
+  if (removed < lines)
+    messages.warning(fmt::format("{} of {} lines were not in {}", print_count(lines - removed),
+                                 print_count(lines), flags.set));
+  Report report = change.described(lines);
+  report.count("removed", removed);
+  report.count("absent", lines - removed);
+  change.print(std::move(report));
+  return removed > 0 ? Exit::good : Exit::nothing_found;
+}
+
+}  // namespace
+
+Command add_command(CLI::App& program) {
+  auto flags = std::make_shared<ChangeFlags>();
+  CLI::App* parser = program.add_subcommand("add", "add lines to a set file");
+  add_common_flags(*parser, *flags);
+  parser->add_flag("--strict", flags->strict, "exit with 3 if the set is overfull");
+  return {parser,
+          "add [FLAGS] F [FILE...]",
+          add_story,
+          {.needed = {{"F", &flags->set}}, .rest = &flags->files},
+          [flags](Messages& messages) { return run_add(*flags, messages); }};
+}
+
+Command remove_command(CLI::App& program) {
+  auto flags = std::make_shared<ChangeFlags>();
+  CLI::App* parser = program.add_subcommand("remove", "take lines out of a set file");
+  add_common_flags(*parser, *flags);
+  return {parser,
+          "remove [FLAGS] F [FILE...]",
+          remove_story,
+          {.needed = {{"F", &flags->set}}, .rest = &flags->files},
+          [flags](Messages& messages) { return run_remove(*flags, messages); }};
+}
+
+}  // namespace bloomery::cli

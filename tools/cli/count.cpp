@@ -1,0 +1,143 @@
+// bloomery count: how often was each line added to a set?
+//
+// If the set is wrong: a count is too high, never too low; at the set's end it means "or more".
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <array>
+#include <chrono>
+#include <memory>
+
+#include <bloomery/engines/line_writer.hpp>
+#include <bloomery/engines/lines.hpp>
+#include <bloomery/sets/any_set.hpp>
+
+#include "command.hpp"
+#include "flags.hpp"
+#include "inputs.hpp"
+#include "progress.hpp"
+#include "report.hpp"
+#include "set_file.hpp"
+#include "set_lines.hpp"
+#include "units.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct CountFlags {
+  std::string set;
+  bool trust = false;
+  LineFlags lines;
+  Word key_file;
+  SpeechFlags speech;
+  std::vector<std::string> files;
+};
+
+constexpr const char* story =
+    R"(Prints COUNT, a tab and the line, for every line as it comes. For the kinds
+spectral (up to its --most-count), counting (up to 15) and two-bit (up to 2).
+
+A count is never too low; it is too high for a line that looks like others, about
+as often as `info` says under rate now. A count at the end of what the set can
+hold means that often or more: a warning at the end says so.
+
+Exit codes: 0 some line was counted, 1 all counts are 0, 2 error.
+
+The report (--json, on standard error): lines_in, matched, absent, at_the_end,
+most_count, seconds
+
+Examples:
+  bloomery build --kind spectral -o visits.set visits.txt
+  bloomery count visits.set users.txt | sort -rn | head
+)";
+
+struct Found {
+  std::uint64_t lines = 0;
+  std::uint64_t matched = 0;
+  std::uint64_t at_the_end = 0;
+};
+
+Found count_all(const CountFlags& flags, const AnySet& set, LineWriter& out, Messages& messages) {
+  const std::string delimiter = delimiter_of(flags.lines);
+  Inputs inputs(flags.files, {.delimiter = delimiter});
+  Progress progress(messages, progress_of(flags.speech), total_bytes(flags.files));
+  SetLines keys(set);
+  std::array<std::uint64_t, lines_per_batch> room{};
+  Found found;
+  while (out.good()) {
+    const auto batch = inputs.next();
+    if (!batch) throw Failure(batch.error());
+    if (batch->empty()) break;
+    const auto counts = std::span<std::uint64_t>(room).first(batch->size());
+    keys.hand(*batch, inputs, [&](auto span) { set.counts(span, counts).value(); });
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      found.matched += counts[i] > 0;
+      found.at_the_end += counts[i] == set.most_count();
+      out.append(fmt::format_int(counts[i]).str());
+      out.append("\t");
+      out.append((*batch)[i]);
+      out.append(delimiter);
+    }
+    found.lines += batch->size();
+    // A slow pipe shall not wait for a full buffer.
+    if (!inputs.ready() && !out.flush()) break;
+    progress.update(inputs.bytes_read(), found.lines);
+  }
+  const auto flushed = out.flush();
+  if (!flushed && !out.reader_gone()) throw Failure(flushed.error());
+  return found;
+}
+
+Exit run(const CountFlags& flags, Messages& messages) {
+  using Clock = std::chrono::steady_clock;
+  obey(flags.speech, messages);
+  const Verify verify = flags.trust ? Verify::header : Verify::checksums;
+  const SetFile file = open_set(flags.set, flags.key_file, verify);
+  if (!AnySet::find_row(file.set.kind().name)->counts)
+    refuse(
+        fmt::format("{}: a {} set does not know how often a key was added; build one of kind "
+                    "spectral",
+                    flags.set, file.set.kind().name));
+  expect_line_keys(file.set, flags.set);
+  expect_input(flags.files, "count F");
+  const auto start = Clock::now();
+  LineWriter out(STDOUT_FILENO, "standard output");
+  const Found found = count_all(flags, file.set, out, messages);
+  if (out.reader_gone()) return Exit::good;
+  if (found.at_the_end > 0)
+    messages.warning(
+        fmt::format("the count {0} means {0} times or more, because {1} counts no "
+                    "further; lines that have it: {2}",
+                    file.set.most_count(), flags.set, print_count(found.at_the_end)));
+  if (flags.speech.json) {
+    Report report;
+    report.count("lines_in", found.lines);
+    report.count("matched", found.matched);
+    report.count("absent", found.lines - found.matched);
+    report.count("at_the_end", found.at_the_end);
+    report.count("most_count", file.set.most_count());
+    report.seconds("seconds", std::chrono::duration<double>(Clock::now() - start).count());
+    messages.plain(report.as_json());
+  }
+  return found.matched > 0 ? Exit::good : Exit::nothing_found;
+}
+
+}  // namespace
+
+Command count_command(CLI::App& program) {
+  auto flags = std::make_shared<CountFlags>();
+  CLI::App* parser = program.add_subcommand("count", "print how often each line was added");
+  parser->add_flag("--trust", flags->trust, "skip the checksums of the payload");
+  add_line_flags(*parser, flags->lines);
+  add_key_file_flag(*parser, flags->key_file);
+  add_speech_flags(*parser, flags->speech);
+  add_progress_flag(*parser, flags->speech);
+  return {parser,
+          "count [FLAGS] F [FILE...]",
+          story,
+          {.needed = {{"F", &flags->set}}, .rest = &flags->files},
+          [flags](Messages& messages) { return run(*flags, messages); }};
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,52 @@
+#include "file_lock.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "command.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+// Is the file under this name still the one that was opened?
+bool is_current(const std::string& path, int descriptor) {
+  struct stat named {};
+  struct stat opened {};
+  return stat(path.c_str(), &named) == 0 && fstat(descriptor, &opened) == 0 &&
+         named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+int wait_for(int descriptor) {
+  int failed = 0;
+  do {
+    failed = flock(descriptor, LOCK_EX) == 0 ? 0 : errno;
+  } while (failed == EINTR);
+  return failed;
+}
+
+}  // namespace
+
+FileLock::FileLock(const std::string& path, Messages& messages) {
+  bool told = false;
+  for (;;) {
+    held_ = detail::Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!held_.is_open()) return;
+    if (flock(held_.number(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EWOULDBLOCK && !told)
+        messages.plain(fmt::format("bloomery: waiting for another change of {}\n", path));
+      told = true;
+      if (const int failed = wait_for(held_.number()); failed != 0)
+        refuse(fmt::format("{} can not be locked: {}", path, std::strerror(failed)));
+    }
+    // Whoever held it has put a new file under the name; that one is to be locked.
+    if (is_current(path, held_.number())) return;
+  }
+}
+
+}  // namespace bloomery::cli
