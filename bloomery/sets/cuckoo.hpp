@@ -137,7 +137,9 @@ class Cuckoo {
   }
   bool may_contain(const Slot& slot) const {
     // Both are read at once: a branch between them would be guessed wrong half of the time.
-    return has(slot.first, slot.fingerprint) | has(slot.second, slot.fingerprint);
+    const unsigned first = has(slot.first, slot.fingerprint);
+    const unsigned second = has(slot.second, slot.fingerprint);
+    return (first | second) != 0;
   }
   // Takes out one copy; returns whether there was one.
   bool remove(const Slot& slot) {
