@@ -14,6 +14,7 @@
 
 #include <bench/keys.hpp>
 #include <bench/roofline.hpp>
+#include <bench/static_set.hpp>
 
 namespace {
 
@@ -26,7 +27,7 @@ enum Operation { add, add_all, ask, ask_all };
 enum Sort { members, strangers };
 
 template <unsigned kind, Operation operation, Sort sort, class K, class Key>
-[[gnu::noinline]] void measured(Set<K>& set, std::span<const Key> keys, bool* answers) {
+[[gnu::noinline]] void measured(Subject<K>& set, std::span<const Key> keys, bool* answers) {
   asm volatile("" : : "i"(sort));  // or two functions with one text become one
   std::size_t sum = 0;
   if constexpr (operation == add) {
@@ -36,7 +37,7 @@ template <unsigned kind, Operation operation, Sort sort, class K, class Key>
   } else if constexpr (operation == ask) {
     for (const Key& key : keys) sum += set.may_contain(key);
   } else {
-    set.may_contain_all(keys, {answers, keys.size()});
+    set.may_contain_all(keys, std::span<bool>(answers, keys.size()));
   }
   keep(sum);
 }
@@ -48,13 +49,16 @@ void measure_kind(const KeyStore<Key>& keys) {
     Want want{.keys = key_count, .rate = Exact<K> ? 0 : 0.01};
     if constexpr (std::is_same_v<typename K::Input, Ordinal>) want.range = {0, keys.range() - 1};
     const auto answers = std::make_unique<bool[]>(key_count);
-    Set<K> one_by_one(want), bulk(want);
-    measured<number, add, members>(one_by_one, keys.members(), answers.get());
-    measured<number, add_all, members>(bulk, keys.members(), answers.get());
-    measured<number, ask, members>(bulk, keys.members(), answers.get());
-    measured<number, ask_all, members>(bulk, keys.members(), answers.get());
-    measured<number, ask, strangers>(bulk, keys.strangers(), answers.get());
-    measured<number, ask_all, strangers>(bulk, keys.strangers(), answers.get());
+    auto bulk = Subject<K>::make(want).value();
+    if constexpr (!Buildable<K>) {
+      Set<K> one_by_one(want);
+      measured<number, add, members, K>(one_by_one, keys.members(), answers.get());
+    }
+    measured<number, add_all, members, K>(bulk, keys.members(), answers.get());
+    measured<number, ask, members, K>(bulk, keys.members(), answers.get());
+    measured<number, ask_all, members, K>(bulk, keys.members(), answers.get());
+    measured<number, ask, strangers, K>(bulk, keys.strangers(), answers.get());
+    measured<number, ask_all, strangers, K>(bulk, keys.strangers(), answers.get());
   }
 }
 

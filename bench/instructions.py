@@ -75,7 +75,8 @@ def markdown(tables):
             lines.append("| instructions a key | " + " | ".join(columns) + " |")
             lines.append("| --- |" + " --- |" * len(columns))
             for kind in kinds:
-                cells = [f"{found[kind, form, column]:.0f}" for column in columns]
+                counts = [found.get((kind, form, column)) for column in columns]
+                cells = ["-" if count is None else f"{count:.0f}" for count in counts]
                 lines.append(f"| {kind} | " + " | ".join(cells) + " |")
             lines.append("")
     return "\n".join(lines)

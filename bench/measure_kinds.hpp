@@ -12,6 +12,7 @@
 
 #include <bench/beside.hpp>
 #include <bench/measure.hpp>
+#include <bench/static_set.hpp>
 
 namespace bloomery::bench {
 
@@ -56,7 +57,7 @@ void measure_kind(const KeyStore<Key>& keys, const Task& task, Findings& finding
     auto roofline = Roofline::make(bytes);
     if (!roofline) return findings.left_out.push_back({name, roofline.error().sentence});
     task.begin(name);
-    Beside<Set<K>, typename K::Input, Key> beside(keys, want, std::move(*roofline));
+    Beside<Subject<K>, typename K::Input, Key> beside(keys, want, std::move(*roofline));
     findings.found.push_back(beside.measure(name, task));
   }
 }

@@ -15,8 +15,6 @@
 //          run beside them. Otherwise one thread changes a set, or any number ask it.
 #pragma once
 
-#include <algorithm>
-#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +24,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include <bloomery/bits/words.hpp>
@@ -34,10 +31,8 @@
 #include <bloomery/error.hpp>
 #include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/batch.hpp>
-#include <bloomery/sets/concepts.hpp>
 #include <bloomery/sets/groups.hpp>
 #include <bloomery/sets/key_of.hpp>
-#include <bloomery/sets/key_rules.hpp>
 #include <bloomery/sets/key_source.hpp>
 #include <bloomery/sets/kinds.hpp>
 #include <bloomery/storage/image.hpp>
@@ -57,6 +52,11 @@ class Set {
     if (!body) return body.error();
     return Set(std::move(*body), hasher);
   }
+
+  // Static kinds: from all their keys at once, which are the keys of the want (set_build.hpp).
+  template <KeysOf<K> Keys>
+  static Result<Set> build(const Want& want, const Keys& keys, Hasher hasher = Hasher{},
+                           Threads threads = {1}) requires Buildable<K>;
 
   // A private copy-on-write mapping of the file: changes stay in memory until saved.
   static Result<Set> open(const std::filesystem::path& path, const OpenOptions& options = {}) {

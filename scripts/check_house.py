@@ -153,6 +153,7 @@ class House:
                     SEES_KINDS.match(path)
                     or READS_FOREIGN.match(path)
                     or stem(path) in COMPOSITES
+                    or stem(path) == stem(target)
                 ):
                     self.say(path, line, f"sees the kind {name}; any_set.hpp is for that")
 

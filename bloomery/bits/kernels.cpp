@@ -6,6 +6,7 @@
 #include <string>
 
 #include <bloomery/bits/block.hpp>
+#include <bloomery/bits/ribbon.hpp>
 #include <bloomery/hash/budget.hpp>
 
 namespace bloomery {
@@ -185,6 +186,14 @@ void find_lines_one_by_one(const std::uint64_t* hashes, std::size_t n, std::uint
   for (std::size_t i = 0; i < n; ++i) lines[i] = mulhi(hashes[i], blocks);
 }
 
+std::uint64_t ribbon_ask_one_by_one(const RibbonView& view, const RibbonSlot* slots,
+                                    std::size_t n) {
+  std::uint64_t there = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    there |= std::uint64_t{slots[i].columns != 0 && ribbon_has(view, slots[i])} << i;
+  return there;
+}
+
 const Kernels scalar_kernels{"scalar",
                              hash_words_one_by_one,
                              find_lines_one_by_one,
@@ -194,6 +203,7 @@ const Kernels scalar_kernels{"scalar",
                              round_has,
                              split_add,
                              split_ask,
+                             ribbon_ask_one_by_one,
                              stream_lines,
                              stream_end,
                              ones_among};

@@ -42,6 +42,19 @@ struct SplitView {
   std::uint64_t blocks;
 };
 
+// A ribbon as the kernels see it, and where a hash has landed in it (sets/ribbon.hpp).
+struct RibbonView {
+  const std::uint64_t* words;
+  std::uint32_t columns;  // of the narrow stretches
+};
+struct RibbonSlot {
+  std::uint64_t hash = 0;     // as the layer sees it
+  std::uint64_t low = 0;      // the word where the block of the first row begins
+  std::uint32_t step = 0;     // from there to the next block; 0 when the window ends in this one
+  std::uint16_t shift = 0;    // of the first row in its block
+  std::uint16_t columns = 0;  // to compare; 0 when no layer holds the key
+};
+
 struct Kernels {
   const char* name;
 
@@ -67,6 +80,9 @@ struct Kernels {
   std::uint64_t (*split_ask)(const SplitView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
 
+  // Bit i of the answer: the layers have the fingerprint of slot i. One without columns has not.
+  std::uint64_t (*ribbon_ask)(const RibbonView&, const RibbonSlot* slots, std::size_t n);
+
   // Copies whole cache lines to where they will not be read soon, past the caches if the CPU can;
   // both ends on a cache line. stream_end comes before another thread may read them.
   void (*stream_lines)(std::uint64_t* to, const std::uint64_t* from, std::size_t lines);
@@ -90,6 +106,8 @@ void hash_words_one_by_one(const std::uint64_t* words, std::size_t n, std::uint6
 
 void find_lines_one_by_one(const std::uint64_t* hashes, std::size_t n, std::uint64_t blocks,
                            std::uint64_t* lines);
+
+std::uint64_t ribbon_ask_one_by_one(const RibbonView& view, const RibbonSlot* slots, std::size_t n);
 
 // The row in use. If BLOOMERY_CPU names a row that this CPU or build lacks, the best row is in use
 // and kernels_refused() says why; every door that makes or opens a set asks it first.

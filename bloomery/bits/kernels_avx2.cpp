@@ -212,6 +212,7 @@ const Kernels avx2_kernels{"avx2",
                            round_has,
                            split_add,
                            split_ask,
+                           ribbon_ask_one_by_one,
                            stream_lines,
                            stream_end,
                            ones_among};

@@ -247,6 +247,47 @@ void find_lines(const std::uint64_t* hashes, std::size_t n, std::uint64_t blocks
   find_lines_one_by_one(hashes + i, n - i, blocks, lines + i);
 }
 
+// Eight columns of one slot, or fewer: lane c has a one if the chosen bits of column c are odd.
+inline __mmask8 odd_columns(const std::uint64_t* low, std::uint32_t step, __mmask8 lanes,
+                            __m512i chosen_low, __m512i chosen_high) {
+  const __m512i first = _mm512_maskz_loadu_epi64(lanes, low);
+  const __m512i second = _mm512_maskz_loadu_epi64(lanes, low + step);
+  __m512i bits = _mm512_xor_si512(_mm512_and_si512(first, chosen_low),
+                                  _mm512_and_si512(second, chosen_high));
+  // lane c: its 64 bits folded to 4 of the same parity, which a table of 16 bits tells
+  bits = _mm512_xor_si512(bits, _mm512_srli_epi64(bits, 32));
+  bits = _mm512_xor_si512(bits, _mm512_srli_epi64(bits, 16));
+  bits = _mm512_xor_si512(bits, _mm512_srli_epi64(bits, 8));
+  bits = _mm512_xor_si512(bits, _mm512_srli_epi64(bits, 4));
+  bits = _mm512_and_si512(bits, _mm512_set1_epi64(15));
+  const __m512i odd = _mm512_srlv_epi64(_mm512_set1_epi64(0x6996), bits);
+  return _mm512_test_epi64_mask(odd, _mm512_set1_epi64(1));
+}
+
+inline bool ribbon_has(const RibbonView& view, const RibbonSlot& slot) {
+  const std::uint64_t mixed = slot.hash * remix_constants[6];
+  const std::uint64_t chosen = (mixed ^ (mixed >> 32)) | 1;
+  const __m512i chosen_low = _mm512_set1_epi64(static_cast<long long>(chosen << slot.shift));
+  const __m512i chosen_high =
+      _mm512_set1_epi64(static_cast<long long>(chosen >> 1 >> (63 - slot.shift)));
+  const std::uint64_t wanted = slot.hash * remix_constants[7] >> (63 - view.columns);
+  const std::uint64_t* const low = view.words + slot.low;
+  for (unsigned c = 0; c < slot.columns; c += 8) {
+    const unsigned left = slot.columns - c;
+    const auto lanes = static_cast<__mmask8>(left >= 8 ? 0xff : (1U << left) - 1);
+    const unsigned got = odd_columns(low + c, slot.step, lanes, chosen_low, chosen_high);
+    if (((got ^ static_cast<unsigned>(wanted >> c)) & lanes) != 0) return false;
+  }
+  return slot.columns != 0;
+}
+
+std::uint64_t ribbon_ask(const RibbonView& view, const RibbonSlot* slots, std::size_t n) {
+  std::uint64_t there = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    there |= static_cast<std::uint64_t>(ribbon_has(view, slots[i])) << i;
+  return there;
+}
+
 void stream_lines(std::uint64_t* to, const std::uint64_t* from, std::size_t lines) {
   for (std::size_t i = 0; i < lines; ++i)
     _mm512_stream_si512(reinterpret_cast<__m512i*>(to + 8 * i), _mm512_load_si512(from + 8 * i));
@@ -264,6 +305,6 @@ std::uint64_t ones_among(const std::uint64_t* words, std::size_t n) {
 
 const Kernels avx512_kernels{"avx512",  hash_words,   find_lines, lines_add,
                              lines_ask, round_mark,   round_has,  split_add,
-                             split_ask, stream_lines, stream_end, ones_among};
+                             split_ask, ribbon_ask,   stream_lines, stream_end, ones_among};
 
 }  // namespace bloomery

@@ -8,7 +8,7 @@
 namespace bloomery {
 
 // One per independent use of a hash. The first is the nearest odd number to 2^64 / golden ratio;
-// the others are the fractions of the square roots of 2, 3, 5, 7 and 11, as in SHA-512, made odd.
+// the others are the fractions of the square roots of 2 to 19, as in SHA-512, made odd.
 inline constexpr std::uint64_t remix_constants[] = {
     0x9e37'79b9'7f4a'7c15,  // first line, probes 0 to 7
     0x6a09'e667'f3bc'c909,  // first line, probes 8 to 15
@@ -16,6 +16,9 @@ inline constexpr std::uint64_t remix_constants[] = {
     0x3c6e'f372'fe94'f82b,  // second line, probes 0 to 7
     0xa54f'f53a'5f1d'36f1,  // second line, probes 8 to 15
     0x510e'527f'ade6'82d1,  // classic: from one probe to the next
+    0x9b05'688c'2b3e'6c1f,  // ribbon: coefficients
+    0x1f83'd9ab'fb41'bd6b,  // ribbon: fingerprint
+    0x5be0'cd19'137e'2179,  // ribbon: from one layer to the next
 };
 
 // Parquet's salts, one per 32-bit word of a split block: see its BloomFilter.md.

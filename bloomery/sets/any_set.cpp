@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include <bloomery/sets/build.hpp>
 #include <bloomery/sets/fold.hpp>
 #include <bloomery/sets/groups.hpp>
 #include <bloomery/sets/kinds.hpp>
@@ -70,6 +71,7 @@ constexpr KindRow row_of{
     .grows = !Kind<K>,
     .removes = Removable<K>,
     .counts = Countable<K>,
+    .built = Buildable<K>,
     .complete = [](Want want) { return complete<K>(want); },
     .planned_bytes = [](const Want& want) -> Result<std::uint64_t> {
       const auto shape = K::plan(want);
@@ -87,6 +89,17 @@ std::array<KindRow, sizeof...(K)> rows_of(KindList<K...>) {
 
 Error wrong_input(std::string_view kind, const char* wanted) {
   return {Code::mismatch, "a " + std::string(kind) + " set takes " + wanted};
+}
+
+Error no_such_kind(std::string_view kind) {
+  return {Code::impossible, "there is no kind of set called " + std::string(kind)};
+}
+
+Error takes_no_more(std::string_view kind) {
+  return {Code::unsupported,
+          "a " + std::string(kind) +
+              " set holds the keys it was built from and takes no more; build it anew from all "
+              "keys, or choose a kind that can be added to, such as blocked"};
 }
 
 }  // namespace
@@ -117,7 +130,9 @@ struct Holder : AnySet::Body {
 
   template <class Sink>
   Result<std::size_t> add_source(const Texts<std::string_view, Input>& texts, Sink&& sink) {
-    if constexpr (Kind<K> && !Bounded<K>)
+    if constexpr (Buildable<K>)
+      return takes_no_more(K::id.name);
+    else if constexpr (Kind<K> && !Bounded<K>)
       return held.add_all(texts, sink);
     else
       return add_in_groups(held, texts, sink);
@@ -148,7 +163,9 @@ struct Holder : AnySet::Body {
   }
 
   Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) override {
-    if constexpr (takes_hashes<K>)
+    if constexpr (Buildable<K>)
+      return takes_no_more(K::id.name);
+    else if constexpr (takes_hashes<K>)
       return held.add_all(hashes, fresh);
     else
       return not_hashes();
@@ -192,6 +209,10 @@ struct Holder : AnySet::Body {
       if (const char* why = held.removal_refused()) return Error{Code::unsound, why};
       return removed == nullptr ? held.remove_all(source, CountOnly{})
                                 : held.remove_all(source, ToBools(removed));
+    } else if constexpr (Buildable<K>) {
+      return Error{Code::unsound, "a " + std::string(K::id.name) +
+                                      " set can not let go of a key; build it anew from the "
+                                      "remaining keys, or use a counting set"};
     } else if constexpr (Exact<K>) {
       return Error{
           Code::unsound,
@@ -289,10 +310,18 @@ struct Holder : AnySet::Body {
       return unsound("exclusive or");
   }
   static Error no_merge(const char* what) {
+    if constexpr (Buildable<K>)
+      return {Code::unsound, std::string(K::id.name) + " sets have no " + what +
+                                 ": their bits belong to the keys they were built from; build one "
+                                 "from all keys, or use blocked"};
     return {Code::unsound, std::string(K::id.name) + " sets have no " + what +
                                "; make one set and add the keys of both, or use blocked"};
   }
   static Error unsound(const char* what) {
+    if constexpr (Buildable<K>)
+      return {Code::unsound, std::string("the ") + what + " of two " + std::string(K::id.name) +
+                                 " sets can not be told from their bits; build one from the "
+                                 "remaining keys, or use a bitmap for integers"};
     if constexpr (Exact<K>)
       return {Code::unsound,
               std::string(K::id.name) + " sets have no " + what + "; use bitmaps for integers"};
@@ -379,17 +408,43 @@ Result<AnySet> AnySet::make(std::string_view kind, const Want& want, Hasher hash
   std::optional<Result<AnySet>> made;
   AllKinds::for_each([&]<class K>() {
     if (K::id.name != kind) return;
-    auto body = bloomery::Body<K>::make(want);
-    if (!body) {
-      made.emplace(body.error());
-      return;
+    if constexpr (Buildable<K>) {
+      made.emplace(Error{Code::unsupported,
+                         "a " + std::string(kind) +
+                             " set is built from all its keys at once and can not begin empty; "
+                             "build it from the keys, or choose a kind that can be added to, such "
+                             "as blocked"});
+    } else {
+      auto body = bloomery::Body<K>::make(want);
+      if (!body) {
+        made.emplace(body.error());
+        return;
+      }
+      KeyRules rules;
+      if (takes_ordinals<K>) rules.form = KeyForm::number;
+      made.emplace(AnySet(std::make_unique<detail::Holder<K>>(std::move(*body)), hasher, rules));
     }
-    KeyRules rules;
-    if (takes_ordinals<K>) rules.form = KeyForm::number;
-    made.emplace(AnySet(std::make_unique<detail::Holder<K>>(std::move(*body)), hasher, rules));
   });
-  if (!made) return Error{Code::impossible, "there is no kind of set called " + std::string(kind)};
+  if (!made) return no_such_kind(kind);
   return std::move(*made);
+}
+
+std::optional<Result<AnySet>> AnySet::built(std::string_view kind, const Want& want,
+                                            const HashSource& source, Hasher hasher,
+                                            const Crew& crew) {
+  std::optional<Result<AnySet>> made;
+  AllKinds::for_each([&]<class K>() {
+    if constexpr (Buildable<K>) {
+      if (K::id.name != kind) return;
+      auto body = build_owned<K>(source, want, crew);
+      if (!body)
+        made.emplace(body.error());
+      else
+        made.emplace(
+            AnySet(std::make_unique<detail::Holder<K>>(std::move(*body)), hasher, KeyRules{}));
+    }
+  });
+  return made;
 }
 
 Result<AnySet> AnySet::from_parts(Parts parts, Hasher hasher, KeyRules rules) {

@@ -40,6 +40,7 @@ struct KindRow {
   bool grows;    // needs no number of keys in advance
   bool removes;  // keys can be removed; from spectral only when that was planned
   bool counts;   // tells how often a key was added
+  bool built;    // from all its keys at once, and never added to
   // Bytes and rate of a set of this kind for this want; completes a want that has memory.
   Result<Want> (*complete)(Want);
   Result<std::uint64_t> (*planned_bytes)(const Want&);
@@ -52,6 +53,14 @@ class AnySet {
   static const KindRow* find_row(std::string_view name);
 
   static Result<AnySet> make(std::string_view kind, const Want& want, Hasher hasher = Hasher{});
+  // A set of these keys: static kinds are built, by the crew; any other is made, for as many keys
+  // unless the want says how many, and added to.
+  static Result<AnySet> build(std::string_view kind, const Want& want,
+                              std::span<const std::string_view> keys, Hasher hasher = Hasher{},
+                              const Crew& crew = {});
+  static Result<AnySet> build(std::string_view kind, const Want& want,
+                              std::span<const Hash> hashes, Hasher hasher = Hasher{},
+                              const Crew& crew = {});
   // Puts together what storage opened; refuses parts that do not fit each other.
   static Result<AnySet> from_parts(Parts parts, Hasher hasher, KeyRules rules);
   // Checks one part as far as that is possible without its payload: known kind, sound shape, and a
@@ -132,6 +141,11 @@ class AnySet {
 
  private:
   AnySet(std::unique_ptr<Body> body, Hasher hasher, KeyRules rules);
+
+  // What both builds share; none if the kind is not a static one.
+  static std::optional<Result<AnySet>> built(std::string_view kind, const Want& want,
+                                             const HashSource& source, Hasher hasher,
+                                             const Crew& crew);
 
   // Same kind and same sort of keys, or an Error that names what differs.
   Result<void> fits(const AnySet& other) const;

@@ -81,15 +81,42 @@ std::uint64_t ask_step(const K& kind, const typename K::Input* inputs, std::size
     });
 }
 
+// The asking half of a pipeline for kinds that keep slots.
+template <SlotKeeping K>
+class SlotAsker {
+ public:
+  static_assert(lookahead_of<K>() == step_keys, "a slot is asked a step after it was located");
+
+  explicit SlotAsker(const K& kind) : kind_(kind) {}
+
+  [[gnu::always_inline]] void begin(const typename K::Input* inputs, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      slots_[i] = kind_.locate(inputs[i]);
+      kind_.prefetch(slots_[i]);
+    }
+  }
+  // Less than a whole step is the last: nothing is ahead.
+  std::uint64_t operator()(const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
+    return kind_.ask_slots(slots_.data(), inputs + n, n, ahead);
+  }
+
+ private:
+  const K& kind_;
+  std::array<typename K::Slot, step_keys> slots_{};
+};
+
 // Calls take(inputs, n, ahead) -> answers for step after step, and sink(index of the first, n,
-// answers) for what it says.
+// answers) for what it says. What take.begin(inputs, n) does with the first inputs, if it does
+// something, takes the place of calling for their memory.
 template <Kind K, KeySource<typename K::Input> Source, class Take, class Sink>
 void pipeline(const K& kind, const Source& source, Take&& take, Sink&& sink) {
   using Input = typename K::Input;
   constexpr std::size_t lookahead = lookahead_of<K>();
   const std::size_t size = source.size();
   const auto call_for = [&](const Input* inputs, std::size_t n) __attribute__((always_inline)) {
-    if constexpr (Prefetchable<K>)
+    if constexpr (requires { take.begin(inputs, n); })
+      take.begin(inputs, n);
+    else if constexpr (Prefetchable<K>)
       for (std::size_t i = 0; i < n; ++i) kind.prefetch(kind.locate(inputs[i]));
   };
   if constexpr (requires { source.inputs(); }) {
@@ -209,16 +236,20 @@ AddedUntilFull add_until_full(K& kind, std::span<const typename K::Input> inputs
 template <Kind K, KeySource<typename K::Input> Source, class Sink>
 std::size_t may_contain_all(const K& kind, const Source& source, Sink&& sink) {
   std::size_t count = 0;
-  pipeline(
-      kind, source,
-      [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
-        return ask_step(kind, inputs, n, ahead);
-      },
-      [&](std::size_t first, std::size_t n, std::uint64_t bits) {
-        bits &= source.have_place(first, n);
-        count += static_cast<std::size_t>(std::popcount(bits));
-        sink(first, n, bits);
-      });
+  const auto counted = [&](std::size_t first, std::size_t n, std::uint64_t bits) {
+    bits &= source.have_place(first, n);
+    count += static_cast<std::size_t>(std::popcount(bits));
+    sink(first, n, bits);
+  };
+  if constexpr (SlotKeeping<K>)
+    pipeline(kind, source, SlotAsker<K>(kind), counted);
+  else
+    pipeline(
+        kind, source,
+        [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
+          return ask_step(kind, inputs, n, ahead);
+        },
+        counted);
   return count;
 }
 

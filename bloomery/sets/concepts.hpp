@@ -18,6 +18,9 @@
 #include <type_traits>
 
 #include <bloomery/error.hpp>
+#include <bloomery/sets/built.hpp>
+#include <bloomery/sets/crew.hpp>
+#include <bloomery/sets/hash_source.hpp>
 #include <bloomery/sets/plan.hpp>
 
 namespace bloomery {
@@ -57,6 +60,14 @@ concept Kind = std::is_trivially_copyable_v<typename S::Shape> &&
 template <class S>
 concept Addable = Kind<S> && requires(S s, typename S::Slot slot) {
   { s.add(slot) } -> std::same_as<Added>;
+};
+
+// Static: made from all its keys at once and never changed after. Repeated hashes are one key. The
+// want is complete (keys, rate, caps); the keys themselves decide the shape that comes out.
+template <class S>
+concept Buildable = Kind<S> && !Addable<S> &&
+    requires(const HashSource& source, const Want& want, const Crew& crew) {
+  { S::build(source, want, crew) } -> std::same_as<Result<Built<S>>>;
 };
 
 // May have no room for a key: add then says Added::full and has changed nothing.
@@ -132,6 +143,15 @@ concept Batched = Kind<S> &&
     requires(S s, const S asked, const typename S::Input* inputs, std::size_t n) {
   { s.add_step(inputs, n, n) } -> std::same_as<std::uint64_t>;
   { asked.ask_step(inputs, n, n) } -> std::same_as<std::uint64_t>;
+};
+
+// Asks up to 64 slots that were located when their memory was called for; then those of the inputs
+// that come next take the place of `more` of them. For kinds whose locate is a large part of the
+// cost.
+template <class S>
+concept SlotKeeping = Kind<S> && requires(const S asked, typename S::Slot* slots,
+                                          const typename S::Input* next, std::size_t n) {
+  { asked.ask_slots(slots, next, n, n) } -> std::same_as<std::uint64_t>;
 };
 
 // All that an input reads or writes lies in one cache line of lines(): find_lines tells which, for

@@ -161,18 +161,24 @@ class Ordinals {
   bool all_inside_;
 };
 
-// The source for keys of this type in a set of this kind.
-template <class K, class T>
-auto source_of(const K& kind, std::span<const T> keys, const Hasher& hasher) {
-  using Input = typename K::Input;
-  if constexpr (std::same_as<Input, Ordinal>)
-    return Ordinals<T>(keys, kind.shape().low, kind.shape().high);
-  else if constexpr (std::same_as<T, Input>)
+// The source for keys of this type as hashes of 64 or 128 bits.
+template <class Input, class T>
+auto hashed_source(std::span<const T> keys, const Hasher& hasher) {
+  if constexpr (std::same_as<T, Input>)
     return ReadyInputs<Input>(keys);
   else if constexpr (IntegerKey<T> && std::same_as<Input, Hash>)
     return Integers<T>(keys, hasher);
   else
     return Texts<T, Input>(keys, hasher);
+}
+
+// The source for keys of this type in a set of this kind.
+template <class K, class T>
+auto source_of(const K& kind, std::span<const T> keys, const Hasher& hasher) {
+  if constexpr (std::same_as<typename K::Input, Ordinal>)
+    return Ordinals<T>(keys, kind.shape().low, kind.shape().high);
+  else
+    return hashed_source<typename K::Input>(keys, hasher);
 }
 
 }  // namespace bloomery

@@ -2,11 +2,11 @@
 // benchmark rows. Numbers are written into files: never changed, never used again.
 //
 //    1 bitmap   2 two-bit   3 classic   4 blocked   5 split-block   12 hash-set
-//    6 counting 7 spectral  8 cuckoo    9 window
-//    10 fuse    11 ribbon    (kept for these)
+//    6 counting 7 spectral  8 cuckoo    9 window    10 fuse         11 ribbon
 //    1002 scalable: a form of image (Form::scalable), not the kind of a part
 #pragma once
 
+#include <bloomery/sets/binary_fuse.hpp>
 #include <bloomery/sets/bitmap.hpp>
 #include <bloomery/sets/blocked_bloom.hpp>
 #include <bloomery/sets/classic_bloom.hpp>
@@ -14,6 +14,7 @@
 #include <bloomery/sets/cuckoo.hpp>
 #include <bloomery/sets/hash_set.hpp>
 #include <bloomery/sets/owned.hpp>
+#include <bloomery/sets/ribbon.hpp>
 #include <bloomery/sets/scalable.hpp>
 #include <bloomery/sets/spectral_bloom.hpp>
 #include <bloomery/sets/split_block.hpp>
@@ -32,12 +33,14 @@ struct KindList {
 };
 
 // Kinds that are lent their bytes.
-using PlainKinds = KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock,
-                            CountingBloom, SpectralBloom, Cuckoo, WindowBloom>;
+using PlainKinds =
+    KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, CountingBloom,
+             SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon>;
 // Sets built on other sets, or that grow: they take memory as they need it.
 using Composites = KindList<Scalable, HashSet>;
 using AllKinds = KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, CountingBloom,
-                          SpectralBloom, Cuckoo, WindowBloom, Scalable, HashSet>;
+                          SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon, Scalable,
+                          HashSet>;
 
 // What holds a set of this kind: the composite itself, or a plain kind with memory of its own.
 template <class K>

@@ -43,6 +43,7 @@ class Owned {
   static constexpr KindId id = K::id;
 
   static Result<Owned> make(const Want& asked) {
+    static_assert(!Buildable<K>, "a static set is made from all its keys at once: use build()");
     if (const char* refused = kernels_refused()) return Error{Code::unsupported, refused};
     auto want = complete<K>(asked);
     if (!want) return want.error();
@@ -74,6 +75,12 @@ class Owned {
     return owned;
   }
 
+  // A static kind, full from the first moment. sets/build.hpp builds.
+  static Owned from_built(Built<K> built, double rate_asked) requires Buildable<K> {
+    const std::uint64_t keys = built.shape.keys;
+    return Owned(built.shape, std::move(built.memory), {keys, rate_asked, keys});
+  }
+
   static Result<Owned> from_parts(Parts parts) {
     if (parts.form != Form::single || parts.parts.size() != 1)
       return Error{Code::mismatch,
@@ -97,6 +104,7 @@ class Owned {
   }
 
   Added add(Input input) {
+    static_assert(!Buildable<K>, "a static set takes no more keys: build() it anew from all keys");
     const Added added = kind_.add(kind_.locate(input));
     ledger_.adds += added == Added::fresh;
     return added;
@@ -236,12 +244,12 @@ class Owned {
   // Holds more keys than it was planned for. A Bloom filter hears of fewer than it is given: the
   // keys that it took for old ones are in it all the same. So the adds are held against those that
   // `capacity` keys are expected to give, and four spreads.
-  // What forgets its oldest keys knows by itself.
+  // What forgets its oldest keys knows by itself; what is built from its keys never is.
   bool overfull() const {
     if constexpr (Forgetting<K>)
       return kind_.overfull();
     else
-      return !Exact<K> && ledger_.adds > full_adds_ + spread_;
+      return !Exact<K> && !Buildable<K> && ledger_.adds > full_adds_ + spread_;
   }
   // The adds to expect from just as many keys as it was planned for.
   std::uint64_t full_adds() const { return full_adds_; }
@@ -260,7 +268,7 @@ class Owned {
  private:
   Owned(const typename K::Shape& shape, Memory memory, const Ledger& ledger)
       : memory_(std::move(memory)), kind_(shape, memory_.bytes()), ledger_(ledger) {
-    const double lost = Exact<K> ? 0 : expected_losses(shape, ledger.capacity);
+    const double lost = Exact<K> || Buildable<K> ? 0 : expected_losses(shape, ledger.capacity);
     full_adds_ = ledger.capacity - std::min(ledger.capacity, static_cast<std::uint64_t>(lost));
     spread_ = static_cast<std::uint64_t>(4 * std::sqrt(lost));
   }

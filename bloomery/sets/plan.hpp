@@ -36,6 +36,8 @@ struct Want {
   std::uint64_t memory_bytes = 0;  // 0: no limit; with keys or rate left 0, gives the missing one
   std::uint64_t most_count = 0;    // for spectral: how far it shall count; 0 leaves it open
   bool removal = false;            // for spectral: keys shall be removable
+  // Static kinds: what building may take beside the set and the keys; 0: up to 24 bytes a key.
+  std::uint64_t scratch_bytes = 0;
 };
 
 // Refuses keys and rates that no approximate set can have; the sentence says what to write.

@@ -1,0 +1,22 @@
+// Building static sets with several threads: same bytes as with one.
+//
+//    keys --each thread a slice--> shards --each thread one at a time--> payload
+//
+// The kinds divide the work (sets/crew.hpp); threads are lent from here.
+// Limits:  where the system gives no threads the caller's does it all.
+// Threads: the caller's and those that are started here; all have ended when a call returns.
+#pragma once
+
+#include <bloomery/engines/parallel.hpp>
+#include <bloomery/sets/build.hpp>
+#include <bloomery/sets/crew.hpp>
+
+namespace bloomery {
+
+inline Crew crew_of(Threads threads) {
+  return {wanted_threads(threads), [](unsigned workers, const Crew::Work& work) {
+            if (!on_threads(workers, work)) work(0);
+          }};
+}
+
+}  // namespace bloomery

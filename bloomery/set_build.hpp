@@ -1,0 +1,31 @@
+// Set<Kind>::build: static sets from all their keys at once.
+//
+//    auto listed = bloomery::Set<bloomery::BinaryFuse>::build({.rate = 0.01}, urls);
+//    if (listed->may_contain(url)) ...
+//
+// Keys are hashed whenever they are gone through, so no array of hashes is made (sets/build.hpp).
+// Limits:  repeated keys are one; none can be added later.
+// Threads: as many as are given; same bytes as with one.
+#pragma once
+
+#include <ranges>
+#include <utility>
+
+#include <bloomery/engines/build.hpp>
+#include <bloomery/set.hpp>
+
+namespace bloomery {
+
+template <class K>
+template <KeysOf<K> Keys>
+Result<Set<K>> Set<K>::build(const Want& want, const Keys& keys, Hasher hasher,
+                             Threads threads) requires Buildable<K> {
+  const HashSource source(hashed_source<Hash>(as_span(keys), hasher));
+  auto body = build_owned<K>(source, want, crew_of(threads));
+  if (!body) return body.error();
+  Set set(std::move(*body), hasher);
+  if (source.size() != 0) set.template note_form<std::ranges::range_value_t<Keys>>();
+  return set;
+}
+
+}  // namespace bloomery
