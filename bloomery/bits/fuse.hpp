@@ -157,9 +157,10 @@ class View {
     std::memcpy(&shard_seed, seeds_ + shard * sizeof shard_seed, sizeof shard_seed);
     return {shard * shard_fields_ + mulhi(local, first_fields_), spread(local, shard_seed)};
   }
+  // Into the second cache, which can wait for more lines at once than the first.
   [[gnu::always_inline]] void prefetch(const Slot& slot) const {
     const auto at = places<arity>(segment_fields_, slot.first, slot.spread);
-    for (unsigned i = 0; i < arity; ++i) __builtin_prefetch(fields_ + byte_of(at[i]));
+    for (unsigned i = 0; i < arity; ++i) __builtin_prefetch(fields_ + byte_of(at[i]), 0, 2);
   }
   bool may_contain(const Slot& slot) const {
     std::uint64_t sum = fingerprint(slot.spread, width());
@@ -171,12 +172,13 @@ class View {
   // Asks n <= 64 slots; bit i of the answer tells of slot i. `more` of them make way for those of
   // the hashes that come next, which are called for.
   std::uint64_t ask_slots(Slot* slots, const Hash* next, std::size_t n, std::size_t more) const {
+    const View mine = *this;  // so that no slot that is written can be one of its numbers
     std::uint64_t answers = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      answers |= std::uint64_t{may_contain(slots[i])} << i;
-      if (i >= more) continue;
-      slots[i] = locate(next[i]);
-      prefetch(slots[i]);
+    for (std::size_t i = 0; i < n; ++i)
+      answers |= std::uint64_t{mine.may_contain(slots[i])} << i;
+    for (std::size_t i = 0; i < more; ++i) {
+      slots[i] = mine.locate(next[i]);
+      mine.prefetch(slots[i]);
     }
     return answers;
   }

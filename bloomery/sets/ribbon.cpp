@@ -116,7 +116,7 @@ struct Building {
 struct SolvedLayer {
   Memory words;
   std::vector<Hash> bumped;
-  std::size_t redundant = 0;
+  std::size_t repeats = 0;
 };
 
 // Calls each(worker, shard, its keys) for all shards, and after_pass(shards) when some are done.
@@ -168,7 +168,7 @@ Result<SolvedLayer> solve_layer(const RibbonLayer& layer, const HashSource& sour
         for (std::uint64_t shard = shards.first; shard < shards.end; ++shard) {
           const auto bumped = as_hashes(gathered.shard(shard)).first(tallies[shard].bumped);
           solved.bumped.insert(solved.bumped.end(), bumped.begin(), bumped.end());
-          solved.redundant += tallies[shard].redundant;
+          solved.repeats += tallies[shard].repeats;
         }
       });
   if (!done) return done.error();
@@ -180,7 +180,7 @@ struct Layers {
   Shape shape;
   std::vector<Memory> words;
   std::vector<std::uint64_t> listed;
-  std::size_t redundant = 0;
+  std::size_t repeats = 0;
 };
 
 // Solves layer after layer until none is left to bump, or the list takes the rest. The shape says
@@ -201,7 +201,7 @@ Result<Layers> solve_layers(const Shape& shape, const HashSource& source, Buildi
       solved = solve_layer(Ribbon::layer(layers.shape, i), in_hand, building);
       if (!solved) return solved.error();
     }
-    layers.redundant += solved->redundant;
+    layers.repeats += solved->repeats;
     layers.words.push_back(std::move(solved->words));
     bumped = std::move(solved->bumped);
     keys = bumped.size();
@@ -212,7 +212,9 @@ Result<Layers> solve_layers(const Shape& shape, const HashSource& source, Buildi
     source.for_each(0, source.size(), [&](Hash hash) { layers.listed.push_back(hash.bits); });
   for (const Hash key : bumped) layers.listed.push_back(key.bits);
   std::sort(layers.listed.begin(), layers.listed.end());
+  const std::size_t with_repeats = layers.listed.size();
   layers.listed.erase(std::unique(layers.listed.begin(), layers.listed.end()), layers.listed.end());
+  layers.repeats += with_repeats - layers.listed.size();
   layers.shape.listed = layers.listed.size();
   return layers;
 }
@@ -248,11 +250,8 @@ Result<Built<Ribbon>> build_ribbon(const HashSource& source, const Want& want, c
   Building building{crew, want.scratch_bytes, false};
   auto layers = solve_layers(*shape, source, building);
   if (!layers) return layers.error();
-  // Without copies few keys are redundant: those that found no free row, and their fingerprint by
-  // luck. More than that, and rows were planned for copies: take them out and begin again.
-  const auto keys = static_cast<double>(source.size());
-  if (static_cast<double>(layers->redundant) >
-      keys / 128 + std::ldexp(keys / 8, -static_cast<int>(shape->columns))) {
+  // Rows were planned for copies: take them out and begin again.
+  if (layers->repeats != 0) {
     layers = Layers();
     building.repeats = true;
     const auto different = count_different(*shape, source, building);

@@ -99,15 +99,16 @@ class Ribbon {
     }
     return {.hash = hash.bits, .low = listed_at_};
   }
+  // Into the second cache, which can wait for more lines at once than the first.
   [[gnu::always_inline]] void prefetch(const Slot& slot) const {
     const std::uint64_t* const low = words_ + slot.low;
     const unsigned words = slot.step + slot.columns;
-    __builtin_prefetch(low);
-    __builtin_prefetch(low + words / 2);
-    __builtin_prefetch(low + words - (words != 0));
+    __builtin_prefetch(low, 0, 2);
+    __builtin_prefetch(low + words / 2, 0, 2);
+    __builtin_prefetch(low + words - (words != 0), 0, 2);
     // More than three lines.
     for (unsigned word = 8; word + 8 < words && words > 17; word += 8)
-      __builtin_prefetch(low + word);
+      __builtin_prefetch(low + word, 0, 2);
   }
 
   bool may_contain(const Slot& slot) const {

@@ -140,6 +140,7 @@ RibbonShardSolver::Tally RibbonShardSolver::solve(const RibbonLayer& layer, std:
   leading_.assign(layer.rows(), {});
   led_.fill(0);
   redundant_ = 0;
+  repeats_ = 0;
   sort(layer, keys);
   const auto marks = layer_words.subspan(layer.marks_at(shard), layer.mark_words());
   std::fill(marks.begin(), marks.end(), 0);
@@ -164,7 +165,7 @@ RibbonShardSolver::Tally RibbonShardSolver::solve(const RibbonLayer& layer, std:
       keys[bumped++] = RibbonLayer::next(sorted_[next]);
   }
   substitute_back(layer, shard, layer_words);
-  return {bumped, redundant_};
+  return {bumped, repeats_};
 }
 
 void RibbonShardSolver::sort(const RibbonLayer& layer, std::span<const Hash> keys) {
@@ -187,12 +188,12 @@ void RibbonShardSolver::forget_quads_after(std::uint64_t row) {
 bool RibbonShardSolver::insert(const RibbonLayer& layer, std::span<const Hash> keys,
                                std::uint64_t asked) {
   placed_ = 0;
-  const std::size_t redundant_before = redundant_;
+  const std::size_t repeats_before = repeats_;
   for (std::size_t next = 0; next < keys.size(); next += side_by_side) {
     const std::size_t count = std::min(side_by_side, keys.size() - next);
     if (insert_few(layer, keys.subspan(next, count), asked)) continue;
     take_out();
-    redundant_ = redundant_before;
+    repeats_ = repeats_before;
     return false;
   }
   return true;
@@ -211,9 +212,23 @@ bool RibbonShardSolver::insert_few(const RibbonLayer& layer, std::span<const Has
     few.answers[i] = layer.fingerprint(key);
   }
   pass_led_rows(few);
-  for (std::size_t i = 0; i < keys.size(); ++i)
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::size_t redundant_before = redundant_;
     if (!place({few.coefficients[i], few.answers[i]}, few.rows[i], asked)) return false;
+    if (redundant_ != redundant_before) [[unlikely]]
+      repeats_ += is_repeated(layer, keys[i]);
+  }
   return true;
+}
+
+// A copy says what the key before it said, so it is always redundant. Both are in one octet.
+bool RibbonShardSolver::is_repeated(const RibbonLayer& layer, Hash key) const {
+  const std::uint64_t rank = rank_of(layer.place(key).start);
+  const auto end = sorted_.begin() + static_cast<std::ptrdiff_t>(ends_[rank]);
+  const auto first =
+      std::find(sorted_.begin() + static_cast<std::ptrdiff_t>(rank == 0 ? 0 : ends_[rank - 1]), end,
+                key);
+  return std::find(first + 1, end, key) != end;
 }
 
 inline void RibbonShardSolver::pass_led_rows(Few& few) const {

@@ -39,8 +39,8 @@ class RibbonShardSolver {
   static constexpr std::uint64_t row_bytes = 16;  // of scratch
 
   struct Tally {
-    std::size_t bumped = 0;     // now the first of `keys`, as the next layer sees them
-    std::size_t redundant = 0;  // said nothing new: copies of a key, and the odd lucky one
+    std::size_t bumped = 0;   // now the first of `keys`, as the next layer sees them
+    std::size_t repeats = 0;  // copies of keys that were not bumped
   };
 
   // `keys` are all that fall into the shard, as this layer sees them; their order is lost. Writes
@@ -74,6 +74,7 @@ class RibbonShardSolver {
   bool insert_few(const RibbonLayer& layer, std::span<const Hash> keys, std::uint64_t asked);
   void pass_led_rows(Few& few) const;
   bool place(Equation equation, std::uint64_t row, std::uint64_t asked);
+  bool is_repeated(const RibbonLayer& layer, Hash key) const;
   void sum_quad(std::uint64_t quad);
   void take_out();
   bool is_summed(std::uint64_t quad) const { return led_[quad % quads] == quad_rows; }
@@ -87,7 +88,8 @@ class RibbonShardSolver {
   // Rows that the class in hand leads: no more than its starts and the windows reach.
   std::array<std::uint64_t, RibbonLayer::stretch_starts + RibbonLayer::window_rows> placed_rows_{};
   std::size_t placed_ = 0;
-  std::size_t redundant_ = 0;
+  std::size_t redundant_ = 0;  // said nothing new: copies of a key, and the odd lucky one
+  std::size_t repeats_ = 0;    // copies among them
   std::array<std::uint8_t, quads> led_{};  // rows of each quad that are led, by quad % quads
   std::array<std::array<Equation, 16>, quads> sums_{};  // of the quads that are led wholly
 };

@@ -152,10 +152,16 @@ TEST(Ribbon, CopiesAreTakenForOneKey) {
   Hashes beside(20'000);
   for (std::uint64_t i = 0; i < beside.size(); ++i) beside[i] = Hash{i};
   expect_all_there(beside, 0.01);
-  // A few copies among many keys are not worth another attempt, but are held.
+  // A single copy among many keys, and copies that only the list meets.
   Hashes some = once;
-  some.insert(some.end(), once.begin(), once.begin() + 20);
-  expect_all_there(some, 0.01);
+  some.push_back(once[77]);
+  const auto with_one = build(some, {.rate = 0.01}).value();
+  EXPECT_EQ(with_one.shape, alone.shape);
+  EXPECT_TRUE(std::ranges::equal(with_one.memory.bytes(), alone.memory.bytes()));
+  const Hashes few(once.begin(), once.begin() + 3);
+  Hashes twice = few;
+  twice.insert(twice.end(), few.begin(), few.end());
+  EXPECT_EQ(build(twice, {.rate = 0.01}).value().shape, build(few, {.rate = 0.01}).value().shape);
 }
 
 TEST(Ribbon, TheBytesDependOnTheKeysAloneNotOnTheirOrder) {

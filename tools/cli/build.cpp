@@ -6,6 +6,8 @@
 //                                      keys is exact, and the file depends only on which lines
 //                                      there are, not on their order
 //    files of very many lines          two passes: lines are counted, repeats too, then added
+//    static kinds (fuse, ribbon)       one pass: lines --> 64-bit hashes in memory --> set; more
+//                                      lines than fit the cap are refused
 //
 // If the set is wrong: it is not while it is built; a set that got more keys than it was planned
 //          for passes more strangers than asked, which is said at that moment and in the report.
@@ -17,6 +19,7 @@
 #include <limits>
 #include <memory>
 
+#include <bloomery/engines/build.hpp>
 #include <bloomery/engines/lines.hpp>
 #include <bloomery/engines/numbers.hpp>
 #include <bloomery/sets/any_set.hpp>
@@ -53,6 +56,8 @@ struct BuildFlags {
 constexpr double default_rate = 0.01;
 // Above this, hashes of all lines would take more than a gibibyte; files are read twice instead.
 constexpr std::uint64_t most_gathered = std::uint64_t{1} << 27;
+// Static kinds can not be read twice: hashes of all lines, up to 16 GiB of them.
+constexpr std::uint64_t most_gathered_static = std::uint64_t{1} << 31;
 constexpr Range range_of_pipes{0, 0xffff'ffff};
 
 constexpr const char* story =
@@ -62,6 +67,9 @@ counting repeats as keys).
 Any two of --keys, --rate and --memory give the third; the keys are known by
 counting, so --memory alone gives the lowest rate that fits. With all three,
 --memory is a cap.
+
+Kinds fuse and ribbon are the smallest: built from all lines at once (8 bytes of
+memory a line, and up to 24 more), with no --keys, and never added to.
 
 Kinds bitmap and two-bit take lines that are unsigned integers, and a --range;
 without it files get a first look for the smallest and the largest, and pipes
@@ -179,6 +187,9 @@ Order order_of(const BuildFlags& flags) {
   order.want.removal = flags.removable;
   if (order.row->input == InputForm::hashed) {
     if (flags.range) refuse("--range is for the kinds bitmap and two-bit");
+    if (order.row->built && flags.size.keys)
+      refuse(fmt::format("a {} set is built from all its lines and counts them; leave --keys out",
+                         order.row->id.name));
     if (order.row->exact && flags.size.rate)
       refuse(fmt::format("the kind {} is exact; leave --rate out", order.row->id.name));
     // Memory without a rate: the rate is what memory and keys give, where keys are known.
@@ -252,6 +263,24 @@ struct Built {
   std::uint64_t lines_in;
 };
 
+// Static kinds: all at once, by as many threads as there are cores; repeats are one key.
+Built build_static(Feed& feed) {
+  const Order& order = feed.order();
+  std::vector<Hash> hashes;
+  const std::uint64_t lines = feed.pass([&](Lines batch) {
+    if (hashes.size() + batch.size() > most_gathered_static)
+      refuse(fmt::format("a {} set is built in memory, from at most {} lines; choose blocked",
+                         order.row->id.name, print_count(most_gathered_static)));
+    for (const std::string_view line : batch) hashes.push_back(order.hasher(line));
+  });
+  AnySet set = AnySet::build(order.row->id.name, order.want, std::span<const Hash>(hashes),
+                             order.hasher, crew_of(Threads{}))
+                   .value();
+  set.rules().form = hashes.empty() ? KeyForm::none : KeyForm::text;
+  set.rules().strip_cr = order.lines.strip_cr;
+  return {std::move(set), lines};
+}
+
 AnySet make_set(const Order& order, const Want& want) {
   AnySet set = AnySet::make(order.row->id.name, want, order.hasher).value();
   if (!order.shape.empty() && order.shape != set.shape_facts())
@@ -305,6 +334,7 @@ Built gather_text(Feed& feed, std::uint64_t likely_lines) {
 }
 
 Built build_text(Feed& feed) {
+  if (feed.order().row->built) return build_static(feed);
   Want want = feed.order().want;
   if (want.keys > 0 || feed.order().row->grows) return stream_text(feed, want);
   const auto& files = feed.flags().files;

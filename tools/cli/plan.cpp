@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <bloomery/sets/any_set.hpp>
 
@@ -31,7 +32,8 @@ is a cap, and kinds that do not fit it are left out. Nothing is made or written.
 Which kind to take: `blocked` waits once for memory per key and costs little
 more than the smallest from 10 % down to about 0.1 %; below 0.01 % it uses two
 lines. `classic` is the smallest of the grow-only kinds and waits several times.
-`scalable` needs no number of keys in advance. Exact maps (bitmap, two-bit) are
+`scalable` needs no number of keys in advance. `fuse` and `ribbon` are smaller
+than all of them and need all keys at once. Exact maps (bitmap, two-bit) are
 right always, and pay for their range, not for their keys.
 
 Exit codes: 0 good, 2 error.
@@ -127,9 +129,12 @@ Choice choose(const Table& table) {
       return {blocked, "one memory wait per key, for little more than the fewest bits"};
     return {blocked, "two memory waits per key, where the smallest kind has a dozen or more"};
   }
+  // What can be added to, if there is any; static kinds only where nothing else fits.
   const Planned* smallest = nullptr;
   for (const Planned& planned : table.planned)
-    if (smallest == nullptr || planned.bytes < smallest->bytes) smallest = &planned;
+    if (smallest == nullptr || std::pair(planned.row->built, planned.bytes) <
+                                   std::pair(smallest->row->built, smallest->bytes))
+      smallest = &planned;
   return {smallest, "the smallest that fits"};
 }
 
