@@ -192,6 +192,21 @@ TEST(BinaryFuse, ScratchIsBounded) {
   }
 }
 
+// Three shards at once would take 31 MB: they are gathered one by one.
+TEST(BinaryFuse, ScratchIsKeptBelowACap) {
+  const Hashes hashes = hashes_of(3'000'000);
+  constexpr std::uint64_t cap = std::uint64_t{34} << 20;
+  FuseBuild build(hashes, {.arity = 3, .width = 8, .scratch_bytes = cap});
+  build.build_all().value();
+  EXPECT_LE(build.peak_scratch_bytes(), cap);
+  FuseBuild free(hashes, {.arity = 3, .width = 8});
+  free.build_all().value();
+  EXPECT_GT(free.peak_scratch_bytes(), cap);
+  EXPECT_TRUE(same_bytes({build.shape(), build.take_payload()}, {free.shape(), free.take_payload()}));
+  FuseBuild refused(hashes, {.arity = 3, .width = 8, .scratch_bytes = 1 << 20});
+  EXPECT_EQ(refused.build_all().error().code, Code::impossible);
+}
+
 TEST(BinaryFuse, SpaceIsNearTheFloor) {
   for (const std::uint64_t keys :
        {std::uint64_t{1} << 20, std::uint64_t{10'000'000}, std::uint64_t{1'000'000'000}}) {

@@ -20,7 +20,8 @@ from pathlib import Path
 WORD = 2**64 - 1
 
 # First line, probes 0 to 7 and 8 to 15; second line, which block, probes 0 to 7 and 8 to 15;
-# classic. Golden ratio, then the square roots of 2, 3, 5, 7 and 11.
+# classic; ribbon: coefficients, fingerprint, next layer. Golden ratio, then the square roots of 2 to
+# 19.
 REMIX = [
     0x9E3779B97F4A7C15,
     0x6A09E667F3BCC909,
@@ -28,6 +29,9 @@ REMIX = [
     0x3C6EF372FE94F82B,
     0xA54FF53A5F1D36F1,
     0x510E527FADE682D1,
+    0x9B05688C2B3E6C1F,
+    0x1F83D9ABFB41BD6B,
+    0x5BE0CD19137E2179,
 ]
 SALTS = [
     0x47B6137B,
@@ -287,6 +291,104 @@ def window(shape, keys, seed):
     return generations.bytes()
 
 
+class Fuse:
+    """Is a hash in the payload of a fuse set?"""
+
+    FIRST, SPREAD, PRINT = 0x9B05688C2B3E6C1F, 0x629A292A367CD507, 0x9159015A3070DD17
+
+    def __init__(self, shape, payload):
+        numbers = struct.unpack("<QQQIIII", shape)
+        self.keys, self.shards, self.seed, self.segments, bits, self.arity, self.width = numbers
+        self.segment = 1 << bits
+        self.seeds = struct.unpack_from(f"<{self.shards}Q", payload)
+        self.fields = payload[8 * self.shards :]
+        fields = self.shards * (self.segments + self.arity - 1) * self.segment
+        assert len(self.fields) == ((fields * self.width + 63) // 64 + 1) * 8
+
+    def field(self, at):
+        bit = at * self.width
+        window = int.from_bytes(self.fields[bit // 8 : bit // 8 + 8], "little")
+        return window >> bit % 8 & (1 << self.width) - 1
+
+    def has(self, h):
+        if self.keys == 0:
+            return False
+        product = (h ^ self.seed) * self.FIRST & WORD
+        shard, local = mulhi(product, self.shards), product * self.shards & WORD & ~127
+        spread = (local ^ self.seeds[shard]) * self.SPREAD & WORD
+        spread ^= spread >> 32
+        first = mulhi(local, self.segments * self.segment)
+        first += shard * (self.segments + self.arity - 1) * self.segment
+        total = (spread * self.PRINT & WORD) >> 64 - self.width
+        for i in range(self.arity):
+            place = first + i * self.segment
+            if i > 0:
+                place ^= spread >> 20 * (i - 1) & self.segment - 1
+            total ^= self.field(place)
+        return total == 0
+
+
+class RibbonLayer:
+    def __init__(self, shards, blocks, columns, wide):
+        self.shards, self.columns = shards, columns
+        self.starts = 64 * blocks - 63
+        stretches = -(-self.starts // 128)
+        self.wide = -(-stretches * wide // 65536)
+        self.wide_blocks = min(blocks, 2 * self.wide + 1) if self.wide else 0
+        self.mark_words = -(-2 * stretches // 64)
+        self.shard_words = blocks * columns + self.wide_blocks
+        self.solution = max(3, shards * self.mark_words)
+        if self.solution >= 8:
+            self.solution = -(-self.solution // 8) * 8
+        self.words = self.solution + shards * self.shard_words
+
+    def ask(self, h, words):
+        """True or False, or None if the hash is bumped."""
+        shard, start = mulhi(h, self.shards), mulhi(h * self.shards & WORD, self.starts)
+        stretch = start // 128
+        marks = words[shard * self.mark_words + stretch // 32]
+        if start % 128 < (0, 24, 48, 128)[marks >> 2 * (stretch % 32) & 3]:
+            return None
+        chosen = remix(h, 6)
+        chosen = chosen ^ chosen >> 32 | 1
+        wanted = remix(h, 7) >> 63 - self.columns
+        for column in range(self.columns + (stretch < self.wide)):
+            parity = 0
+            for i in range(64):
+                block, row = divmod(start + i, 64)
+                at = self.solution + shard * self.shard_words + block * self.columns
+                at += min(block, self.wide_blocks) + column
+                if chosen >> i & 1:
+                    parity ^= words[at] >> row & 1
+            if parity != wanted >> column & 1:
+                return False
+        return True
+
+
+class Ribbon:
+    """Is a hash in the payload of a ribbon set?"""
+
+    def __init__(self, shape, payload):
+        numbers = struct.unpack("<QII9Q", shape)
+        columns, wide, listed = numbers[1], numbers[2], numbers[-1]
+        self.words = struct.unpack(f"<{len(payload) // 8}Q", payload)
+        sizes = zip(numbers[3:11:2], numbers[4:11:2])
+        self.layers = [RibbonLayer(*size, columns, wide) for size in sizes if size[0]]
+        self.listed = self.words[len(self.words) - listed :]
+        assert len(self.words) == sum(layer.words for layer in self.layers) + listed
+        assert list(self.listed) == sorted(set(self.listed))
+
+    def has(self, h):
+        begin = 0
+        for layer in self.layers:
+            answer = layer.ask(h, self.words[begin : begin + layer.words])
+            if answer is not None:
+                return answer
+            begin += layer.words
+            h = remix(h ^ h >> 32, 8)
+        return h in self.listed
+
+
 def hash_set(_, keys, seed):
     hashes = sorted({hash128(key, seed) for key in keys})
     return b"".join(struct.pack("<QQ", high, low) for high, low in hashes)
@@ -405,6 +507,58 @@ class IndependentLaw(unittest.TestCase):
     def test_hash_set_is_the_sorted_wide_hashes(self):
         self.compare(12, hash_set, texts(1000), "--kind", "hash-set")
         self.compare(12, hash_set, texts(1000), "--kind", "hash-set", "--seed", "7", seed=7)
+
+    def answers(self, number, law, members, flags, cpu):
+        """Asked by the law and by the command, members and strangers get the same answers."""
+        strangers = [b"stranger-%d" % i for i in range(1500)]
+        asked = members + strangers
+        with tempfile.TemporaryDirectory() as scratch:
+            place = Path(scratch)
+            (place / "keys").write_bytes(b"".join(key + b"\n" for key in members))
+            (place / "asked").write_bytes(b"".join(key + b"\n" for key in asked))
+            environment = {**os.environ, **({"BLOOMERY_CPU": cpu} if cpu else {})}
+
+            def run(*words):
+                return subprocess.run(
+                    [os.environ["BLOOMERY"], *words],
+                    cwd=scratch,
+                    env=environment,
+                    capture_output=True,
+                )
+
+            built = run("build", "-q", "-o", "set", *flags, "keys")
+            if cpu and b"no such instructions" in built.stderr:
+                return
+            self.assertEqual(built.returncode, 0, built.stderr)
+            kind, shape, payload = read_image(place / "set")
+            passed = run("check", "set", "asked").stdout
+        self.assertEqual(kind, number)
+        seed = int(flags[flags.index("--seed") + 1]) if "--seed" in flags else 0
+        read = law(shape, payload)
+        expected = [key for key in asked if read.has(hash64(key, seed))]
+        self.assertEqual(passed.split(b"\n")[:-1], expected)
+        self.assertEqual(expected[: len(members)], members)
+
+    def static(self, number, kind, law):
+        for rate, seed, count in (
+            ("50%", 0, 300),
+            ("1%", 12345678901234567890, 1000),
+            ("1/256", 0, 2000),
+            ("3e-4", 7, 1000),
+            ("1e-9", 0, 600),
+            ("5%", 0, 0),
+        ):
+            members = texts(count) if count else [b"only"]
+            flags = ["--kind", kind, "-p", rate, "--seed", str(seed)]
+            for cpu in (None, "scalar", "avx2", "avx512"):
+                with self.subTest(flags=flags, cpu=cpu):
+                    self.answers(number, law, members, flags, cpu)
+
+    def test_fuse_answers_are_as_written(self):
+        self.static(10, "fuse", Fuse)
+
+    def test_ribbon_answers_are_as_written(self):
+        self.static(11, "ribbon", Ribbon)
 
     def test_shapes_cover_short_full_and_second_rounds(self):
         """The cases above are worth little if planning never gives these shapes."""
