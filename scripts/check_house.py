@@ -309,7 +309,7 @@ def refusal(source, target):
         return f"{target} is a front door: {room} is behind it"
     if there not in LIBRARY:
         return None  # check_folders speaks about it
-    if room == "door" and target == "bloomery/engines/parallel.hpp":
+    if room == "door" and target in ("bloomery/engines/parallel.hpp", "bloomery/engines/build.hpp"):
         return None  # Set starts the threads that a caller asks for
     if room == "door":
         reach = LIBRARY.index(FRONT_DOOR_REACHES)

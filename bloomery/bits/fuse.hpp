@@ -174,8 +174,7 @@ class View {
   std::uint64_t ask_slots(Slot* slots, const Hash* next, std::size_t n, std::size_t more) const {
     const View mine = *this;  // so that no slot that is written can be one of its numbers
     std::uint64_t answers = 0;
-    for (std::size_t i = 0; i < n; ++i)
-      answers |= std::uint64_t{mine.may_contain(slots[i])} << i;
+    for (std::size_t i = 0; i < n; ++i) answers |= std::uint64_t{mine.may_contain(slots[i])} << i;
     for (std::size_t i = 0; i < more; ++i) {
       slots[i] = mine.locate(next[i]);
       mine.prefetch(slots[i]);

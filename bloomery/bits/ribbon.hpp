@@ -37,8 +37,7 @@ inline std::uint64_t fingerprint(Hash hash, unsigned columns) {
 
 // The parities of four words as four bits: each word is halved by xor until it has 16 bits, and
 // the four go on side by side in one word.
-inline std::uint64_t parities(std::uint64_t a, std::uint64_t b, std::uint64_t c,
-                              std::uint64_t d) {
+inline std::uint64_t parities(std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t d) {
   constexpr std::uint64_t low_half = 0xffff'ffff;
   constexpr std::uint64_t low_quarters = 0x0000'ffff'0000'ffff;
   const std::uint64_t ac = ((a ^ (a >> 32)) & low_half) | ((c ^ (c << 32)) & ~low_half);
@@ -114,8 +113,7 @@ inline bool ribbon_has(const RibbonView& view, const RibbonSlot& slot) {
   if (columns >= 8 - words_before) {
     // The words before a block are read too, and what comes of them is shifted out.
     const unsigned before = 8 - columns;
-    const std::uint64_t got =
-        eight_parities(low - before, high - before, chosen_low, chosen_high);
+    const std::uint64_t got = eight_parities(low - before, high - before, chosen_low, chosen_high);
     return ((got ^ (wanted << before)) & (0xff << before & 0xff)) == 0;
   }
   if (columns == 4) return four_right(0);

@@ -494,8 +494,8 @@ bool AnySet::exact() const { return body_->row().exact; }
 
 // Keys that were refused leave no trace; those before the set was full do.
 void AnySet::note_form(KeyForm form, bool none, const Result<std::size_t>& added) {
-  const bool refused = !added && (added.error().code == Code::mismatch ||
-                                   added.error().code == Code::unsupported);
+  const bool refused =
+      !added && (added.error().code == Code::mismatch || added.error().code == Code::unsupported);
   if (!none && !refused) rules_.form = joined(rules_.form, form);
 }
 

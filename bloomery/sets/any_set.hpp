@@ -58,9 +58,8 @@ class AnySet {
   static Result<AnySet> build(std::string_view kind, const Want& want,
                               std::span<const std::string_view> keys, Hasher hasher = Hasher{},
                               const Crew& crew = {});
-  static Result<AnySet> build(std::string_view kind, const Want& want,
-                              std::span<const Hash> hashes, Hasher hasher = Hasher{},
-                              const Crew& crew = {});
+  static Result<AnySet> build(std::string_view kind, const Want& want, std::span<const Hash> hashes,
+                              Hasher hasher = Hasher{}, const Crew& crew = {});
   // Puts together what storage opened; refuses parts that do not fit each other.
   static Result<AnySet> from_parts(Parts parts, Hasher hasher, KeyRules rules);
   // Checks one part as far as that is possible without its payload: known kind, sound shape, and a

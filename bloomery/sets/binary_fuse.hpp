@@ -117,9 +117,8 @@ class BinaryFuse {
   }
   // As sets/batch.hpp wants it, over the view that fits the shape.
   std::uint64_t ask_slots(Slot* slots, const Hash* next, std::size_t n, std::size_t more) const {
-    const std::uint64_t answers = fuse::with_view(shape_, payload_, [=](const auto& view) {
-      return view.ask_slots(slots, next, n, more);
-    });
+    const std::uint64_t answers = fuse::with_view(
+        shape_, payload_, [=](const auto& view) { return view.ask_slots(slots, next, n, more); });
     return shape_.keys == 0 ? 0 : answers;
   }
 

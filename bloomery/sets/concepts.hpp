@@ -66,7 +66,7 @@ concept Addable = Kind<S> && requires(S s, typename S::Slot slot) {
 // want is complete (keys, rate, caps); the keys themselves decide the shape that comes out.
 template <class S>
 concept Buildable = Kind<S> && !Addable<S> &&
-    requires(const HashSource& source, const Want& want, const Crew& crew) {
+                    requires(const HashSource& source, const Want& want, const Crew& crew) {
   { S::build(source, want, crew) } -> std::same_as<Result<Built<S>>>;
 };
 
@@ -149,8 +149,8 @@ concept Batched = Kind<S> &&
 // that come next take the place of `more` of them. For kinds whose locate is a large part of the
 // cost.
 template <class S>
-concept SlotKeeping = Kind<S> && requires(const S asked, typename S::Slot* slots,
-                                          const typename S::Input* next, std::size_t n) {
+concept SlotKeeping = Kind<S> &&
+    requires(const S asked, typename S::Slot* slots, const typename S::Input* next, std::size_t n) {
   { asked.ask_slots(slots, next, n, n) } -> std::same_as<std::uint64_t>;
 };
 

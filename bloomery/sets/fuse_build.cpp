@@ -251,8 +251,7 @@ Result<void> FuseBuild::for_each_shard(const std::atomic<bool>& ended, Each&& ea
   const auto most = static_cast<std::uint64_t>(mean + 5 * std::sqrt(mean));
   const bool alone = shape_.shards == 1;
   const ShardCost cost{shape_.shards, alone ? 0 : most * 8, most * 8 + shape_.shard_fields() * 12};
-  const auto passes =
-      plan_passes(cost, source_.size(), crew_.workers(), order_.scratch_bytes);
+  const auto passes = plan_passes(cost, source_.size(), crew_.workers(), order_.scratch_bytes);
   if (!passes) return passes.error();
   const auto shard_of = [&](std::uint64_t mixed) { return mulhi(mixed, shape_.shards); };
   const auto mix = [&](Hash hash) { return fuse::mix(hash, shape_.seed); };
@@ -273,10 +272,10 @@ Result<void> FuseBuild::for_each_shard(const std::atomic<bool>& ended, Each&& ea
       scratch_bytes += scratch.bytes();
     }
     peak_scratch_bytes_ = std::max(peak_scratch_bytes_, scratch_bytes);
-    auto shared = crew_.share(shards.count(), passes->workers,
-                              [&](unsigned worker, std::uint64_t i) {
-                                if (!ended) each(shards.first + i, scratches[worker]);
-                              });
+    auto shared =
+        crew_.share(shards.count(), passes->workers, [&](unsigned worker, std::uint64_t i) {
+          if (!ended) each(shards.first + i, scratches[worker]);
+        });
     if (!shared) return shared.error();
   }
   gathered_ = {};

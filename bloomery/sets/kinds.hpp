@@ -33,14 +33,13 @@ struct KindList {
 };
 
 // Kinds that are lent their bytes.
-using PlainKinds =
-    KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, CountingBloom,
-             SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon>;
+using PlainKinds = KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock,
+                            CountingBloom, SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon>;
 // Sets built on other sets, or that grow: they take memory as they need it.
 using Composites = KindList<Scalable, HashSet>;
-using AllKinds = KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, CountingBloom,
-                          SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon, Scalable,
-                          HashSet>;
+using AllKinds =
+    KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, CountingBloom,
+             SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon, Scalable, HashSet>;
 
 // What holds a set of this kind: the composite itself, or a plain kind with memory of its own.
 template <class K>

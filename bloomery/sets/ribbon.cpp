@@ -137,8 +137,8 @@ Result<void> for_each_shard(const RibbonLayer& layer, const HashSource& source,
         source, shards, building.crew, [](Hash hash) { return hash.bits; },
         [&](std::uint64_t bits) { return layer.place({bits}).shard; });
     if (!gathered) return gathered.error();
-    auto shared = building.crew.share(
-        shards.count(), passes->workers, [&](unsigned worker, std::uint64_t i) {
+    auto shared =
+        building.crew.share(shards.count(), passes->workers, [&](unsigned worker, std::uint64_t i) {
           auto keys = as_hashes(gathered->shard(shards.first + i));
           if (building.repeats) keys = without_repeats(keys);
           each(worker, shards.first + i, keys);

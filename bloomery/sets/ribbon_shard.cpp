@@ -225,9 +225,8 @@ bool RibbonShardSolver::insert_few(const RibbonLayer& layer, std::span<const Has
 bool RibbonShardSolver::is_repeated(const RibbonLayer& layer, Hash key) const {
   const std::uint64_t rank = rank_of(layer.place(key).start);
   const auto end = sorted_.begin() + static_cast<std::ptrdiff_t>(ends_[rank]);
-  const auto first =
-      std::find(sorted_.begin() + static_cast<std::ptrdiff_t>(rank == 0 ? 0 : ends_[rank - 1]), end,
-                key);
+  const auto first = std::find(
+      sorted_.begin() + static_cast<std::ptrdiff_t>(rank == 0 ? 0 : ends_[rank - 1]), end, key);
   return std::find(first + 1, end, key) != end;
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -42,6 +43,16 @@ std::vector<std::byte> encode_shape(const typename K::Shape& shape) {
       K::fields);
 }
 
+namespace detail {
+
+// Not inlined: GCC 12 sees the joined texts overrun their buffer, which they do not.
+[[gnu::noinline]] inline Error wrong_shape_length(std::string_view kind, std::size_t bytes) {
+  return {Code::damaged, "the shape of a " + std::string(kind) + " set has " +
+                             std::to_string(bytes) + " bytes, not what it needs"};
+}
+
+}  // namespace detail
+
 template <class K>
 Result<typename K::Shape> decode_shape(std::span<const std::byte> bytes) {
   typename K::Shape shape{};
@@ -58,9 +69,7 @@ Result<typename K::Shape> decode_shape(std::span<const std::byte> bytes) {
         (take(shape.*field.member), ...);
       },
       K::fields);
-  if (!enough || at != bytes.size())
-    return Error{Code::damaged, "the shape of a " + std::string(K::id.name) + " set has " +
-                                    std::to_string(bytes.size()) + " bytes, not what it needs"};
+  if (!enough || at != bytes.size()) return detail::wrong_shape_length(K::id.name, bytes.size());
   return shape;
 }
 

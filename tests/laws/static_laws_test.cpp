@@ -330,8 +330,8 @@ TEST(StaticLaws, ImpossibleWantsAreRefused) {
       ASSERT_FALSE(set) << rate;
       expect_sentence(set.error(), Code::impossible);
     }
-    for (const Want& want : {Want{.rate = 0.01, .memory_bytes = 1'000},
-                             Want{.memory_bytes = 1}, Want{.rate = 0.01, .scratch_bytes = 1'000}}) {
+    for (const Want& want : {Want{.rate = 0.01, .memory_bytes = 1'000}, Want{.memory_bytes = 1},
+                             Want{.rate = 0.01, .scratch_bytes = 1'000}}) {
       const auto set = Set<K>::build(want, keys);
       ASSERT_FALSE(set);
       expect_sentence(set.error(), Code::impossible);

@@ -112,7 +112,8 @@ TEST(BinaryFuse, BatchEqualsOneByOne) {
       const BinaryFuse set(fuse.shape, const_cast<Memory&>(fuse.memory).bytes());
       for (const std::size_t length : {0, 1, 31, 32, 33, 10'000}) {
         const auto answers = std::make_unique<bool[]>(length + 1);
-        may_contain_all(set, ReadyInputs<Hash>(std::span(asked).first(length)), ToBools(answers.get()));
+        may_contain_all(set, ReadyInputs<Hash>(std::span(asked).first(length)),
+                        ToBools(answers.get()));
         for (std::size_t i = 0; i < length; ++i)
           ASSERT_EQ(answers[i], set.may_contain(set.locate(asked[i]))) << width << " " << i;
       }
@@ -202,7 +203,8 @@ TEST(BinaryFuse, ScratchIsKeptBelowACap) {
   FuseBuild free(hashes, {.arity = 3, .width = 8});
   free.build_all().value();
   EXPECT_GT(free.peak_scratch_bytes(), cap);
-  EXPECT_TRUE(same_bytes({build.shape(), build.take_payload()}, {free.shape(), free.take_payload()}));
+  EXPECT_TRUE(
+      same_bytes({build.shape(), build.take_payload()}, {free.shape(), free.take_payload()}));
   FuseBuild refused(hashes, {.arity = 3, .width = 8, .scratch_bytes = 1 << 20});
   EXPECT_EQ(refused.build_all().error().code, Code::impossible);
 }

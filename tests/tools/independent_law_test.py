@@ -20,8 +20,8 @@ from pathlib import Path
 WORD = 2**64 - 1
 
 # First line, probes 0 to 7 and 8 to 15; second line, which block, probes 0 to 7 and 8 to 15;
-# classic; ribbon: coefficients, fingerprint, next layer. Golden ratio, then the square roots of 2 to
-# 19.
+# classic; ribbon: coefficients, fingerprint, next layer. Golden ratio, then the square roots of 2
+# to 19.
 REMIX = [
     0x9E3779B97F4A7C15,
     0x6A09E667F3BCC909,

@@ -135,6 +135,8 @@ Choice choose(const Table& table) {
     if (smallest == nullptr || std::pair(planned.row->built, planned.bytes) <
                                    std::pair(smallest->row->built, smallest->bytes))
       smallest = &planned;
+  if (smallest->row->built)
+    return {smallest, "fits where nothing else does; takes all keys at once, and no more later"};
   return {smallest, "the smallest that fits"};
 }
 
