@@ -193,7 +193,7 @@ TEST(BinaryFuse, ScratchIsBounded) {
   }
 }
 
-// Three shards at once would take 31 MB: they are gathered one by one.
+// All three shards at once would take more: they are gathered one by one.
 TEST(BinaryFuse, ScratchIsKeptBelowACap) {
   const Hashes hashes = hashes_of(3'000'000);
   constexpr std::uint64_t cap = std::uint64_t{34} << 20;
