@@ -23,7 +23,7 @@ FOR_ALL = {"bloomery/error.hpp"}
 FRONT_DOOR_REACHES = "storage"
 
 COMPOSITES = {"scalable", "sharded", "cascade", "hash_set"}
-SEES_KINDS = re.compile(r"bloomery/sets/(kinds\.hpp|any_set\w*\.cpp)$")
+SEES_KINDS = re.compile(r"bloomery/sets/(kinds\.hpp|any_set\w*\.cpp|any_holder\.hpp)$")
 READS_FOREIGN = re.compile(r"bloomery/storage/foreign\w*\.[ch]pp$")
 KERNEL = re.compile(r"bloomery/bits/kernels_\w+\.cpp$")
 NATIVE = "bloomery/bits/native_line.hpp"  # what callers compiled for their own CPU inline

@@ -252,8 +252,8 @@ inline __mmask8 odd_columns(const std::uint64_t* low, std::uint32_t step, __mmas
                             __m512i chosen_low, __m512i chosen_high) {
   const __m512i first = _mm512_maskz_loadu_epi64(lanes, low);
   const __m512i second = _mm512_maskz_loadu_epi64(lanes, low + step);
-  __m512i bits = _mm512_xor_si512(_mm512_and_si512(first, chosen_low),
-                                  _mm512_and_si512(second, chosen_high));
+  __m512i bits =
+      _mm512_xor_si512(_mm512_and_si512(first, chosen_low), _mm512_and_si512(second, chosen_high));
   // lane c: its 64 bits folded to 4 of the same parity, which a table of 16 bits tells
   bits = _mm512_xor_si512(bits, _mm512_srli_epi64(bits, 32));
   bits = _mm512_xor_si512(bits, _mm512_srli_epi64(bits, 16));
@@ -303,8 +303,8 @@ std::uint64_t ones_among(const std::uint64_t* words, std::size_t n) {
 
 }  // namespace
 
-const Kernels avx512_kernels{"avx512",  hash_words,   find_lines, lines_add,
-                             lines_ask, round_mark,   round_has,  split_add,
-                             split_ask, ribbon_ask,   stream_lines, stream_end, ones_among};
+const Kernels avx512_kernels{"avx512",     hash_words, find_lines, lines_add, lines_ask,
+                             round_mark,   round_has,  split_add,  split_ask, ribbon_ask,
+                             stream_lines, stream_end, ones_among};
 
 }  // namespace bloomery

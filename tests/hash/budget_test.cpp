@@ -70,9 +70,10 @@ TEST(Budget, MulhiGivesEveryBlockItsShare) {
 
 // Red means: sets no longer find the bits that they set before.
 TEST(Budget, GoldenRemixConstantsAreAsPinnedAndOdd) {
-  constexpr std::uint64_t pinned[] = {0x9e37'79b9'7f4a'7c15, 0x6a09'e667'f3bc'c909,
-                                      0xbb67'ae85'84ca'a73b, 0x3c6e'f372'fe94'f82b,
-                                      0xa54f'f53a'5f1d'36f1, 0x510e'527f'ade6'82d1};
+  constexpr std::uint64_t pinned[] = {
+      0x9e37'79b9'7f4a'7c15, 0x6a09'e667'f3bc'c909, 0xbb67'ae85'84ca'a73b,
+      0x3c6e'f372'fe94'f82b, 0xa54f'f53a'5f1d'36f1, 0x510e'527f'ade6'82d1,
+      0x9b05'688c'2b3e'6c1f, 0x1f83'd9ab'fb41'bd6b, 0x5be0'cd19'137e'2179};
   EXPECT_TRUE(std::ranges::equal(remix_constants, pinned));
   for (const std::uint64_t constant : remix_constants) EXPECT_EQ(constant % 2, 1U);
   EXPECT_EQ(std::set(std::begin(remix_constants), std::end(remix_constants)).size(),
@@ -90,8 +91,10 @@ TEST(Budget, GoldenSplitSaltsAreThoseOfParquetAndOdd) {
 // The comment beside the constants tells where they come from; 2^-50 is what a double can check.
 TEST(Budget, RemixConstantsAreTheFractionsTheyClaimToBe) {
   const double golden_ratio = (1 + std::sqrt(5.0)) / 2;
-  const double claimed[] = {1 / golden_ratio, std::sqrt(2.0), std::sqrt(3.0),
-                            std::sqrt(5.0),   std::sqrt(7.0), std::sqrt(11.0)};
+  const double claimed[] = {1 / golden_ratio, std::sqrt(2.0),  std::sqrt(3.0),
+                            std::sqrt(5.0),   std::sqrt(7.0),  std::sqrt(11.0),
+                            std::sqrt(13.0),  std::sqrt(17.0), std::sqrt(19.0)};
+  ASSERT_EQ(std::size(claimed), std::size(remix_constants));
   for (std::size_t i = 0; i < std::size(remix_constants); ++i)
     EXPECT_NEAR(static_cast<double>(remix_constants[i]) * 0x1p-64,
                 claimed[i] - std::floor(claimed[i]), 0x1p-50)
