@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: crawl_once SET_FILE < URLS\n";
     return 2;
   }
-  using Seen = bloomery::Set<bloomery::Scalable>;
+  using Seen = bloomery::Set<bloomery::BloomChain>;
   auto seen = std::filesystem::exists(argv[1]) ? Seen::open(argv[1])
                                                : Seen::make({.keys = 1'000'000, .rate = 0.0001});
   if (!seen) {

@@ -161,7 +161,7 @@ class Oracle {
       set.unite(other).value();
       truth.insert(keys.begin(), keys.end());
     } else if (verb == Verb::intersect) {
-      if constexpr (!std::same_as<K, Scalable>) {
+      if constexpr (!std::same_as<K, BloomChain>) {
         set.intersect(other).value();
         std::erase_if(truth, [&](std::uint64_t key) { return !those.contains(key); });
       }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <bloomery/bits/block.hpp>
+#include <bloomery/bits/quotient_law.hpp>
 #include <bloomery/bits/ribbon.hpp>
 #include <bloomery/hash/budget.hpp>
 
@@ -148,6 +149,16 @@ std::uint64_t ones_among(const std::uint64_t* words, std::size_t n) {
   return ones;
 }
 
+std::uint64_t quotient_add(const QuotientView& view, const std::uint64_t* hashes, std::size_t n,
+                           std::size_t ahead, std::size_t* taken) {
+  return quotient::add_step(quotient::place_of_one, view, hashes, n, ahead, taken);
+}
+
+std::uint64_t quotient_ask(const QuotientView& view, const std::uint64_t* hashes, std::size_t n,
+                           std::size_t ahead) {
+  return quotient::ask_step(quotient::place_of_one, view, hashes, n, ahead);
+}
+
 const Kernels& best_row() {
   for (const char* name : {"avx512", "avx2"})
     if (const Kernels* row = kernels_named(name)) return *row;
@@ -206,7 +217,9 @@ const Kernels scalar_kernels{"scalar",
                              ribbon_ask_one_by_one,
                              stream_lines,
                              stream_end,
-                             ones_among};
+                             ones_among,
+                             quotient_add,
+                             quotient_ask};
 
 const Kernels& kernels() { return *choice().row; }
 
@@ -224,7 +237,7 @@ const Kernels* kernels_named(const char* name) {
   if (std::strcmp(name, "avx512") == 0) {
     const bool all = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                     __builtin_cpu_supports("popcnt");
+                     __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi2");
     return all ? &avx512_kernels : nullptr;
   }
 #endif

@@ -2,7 +2,7 @@
 //
 //    scalar    the law, compiled for any CPU
 //    avx2      kernels_avx2.cpp
-//    avx512    kernels_avx512.cpp: F, VL, DQ, BW
+//    avx512    kernels_avx512.cpp: F, VL, DQ, BW, BMI2
 //
 // The row is chosen once, at the first use: the best the CPU has, or the one that the environment
 // variable BLOOMERY_CPU names. All rows give the same bits and the same answers, so a set may be
@@ -55,6 +55,17 @@ struct RibbonSlot {
   std::uint16_t columns = 0;  // to compare; 0 when no layer holds the key
 };
 
+// A quotient table as the kernels see it: bits/quotient_law.hpp draws it. One word more than the
+// blocks need may be read.
+struct QuotientView {
+  std::uint64_t* words;
+  std::uint64_t blocks;         // the last ones have no quotients, only room for spills
+  std::uint32_t quotient_bits;  // q
+  std::uint32_t slots;          // in a block
+  std::uint32_t field_bits;     // f + 1
+  std::uint32_t block_words;
+};
+
 struct Kernels {
   const char* name;
 
@@ -90,6 +101,13 @@ struct Kernels {
 
   // Ones among so many words.
   std::uint64_t (*count_ones)(const std::uint64_t* words, std::size_t n);
+
+  // Steps on a quotient table. Adding stops at a hash for which there is no slot; `taken` tells how
+  // many came before it.
+  std::uint64_t (*quotient_add)(const QuotientView&, const std::uint64_t* hashes, std::size_t n,
+                                std::size_t ahead, std::size_t* taken);
+  std::uint64_t (*quotient_ask)(const QuotientView&, const std::uint64_t* hashes, std::size_t n,
+                                std::size_t ahead);
 };
 
 // The most hashes in a step, and how far ahead of the one in hand a line is called for.

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <bloomery/bits/kernels.hpp>
+#include <bloomery/bits/quotient_law.hpp>
 #include <bloomery/hash/odd_constants.hpp>
 
 namespace bloomery {
@@ -201,6 +202,16 @@ std::uint64_t ones_among(const std::uint64_t* words, std::size_t n) {
   return ones;
 }
 
+std::uint64_t quotient_add(const QuotientView& view, const std::uint64_t* hashes, std::size_t n,
+                           std::size_t ahead, std::size_t* taken) {
+  return quotient::add_step(quotient::place_of_one, view, hashes, n, ahead, taken);
+}
+
+std::uint64_t quotient_ask(const QuotientView& view, const std::uint64_t* hashes, std::size_t n,
+                           std::size_t ahead) {
+  return quotient::ask_step(quotient::place_of_one, view, hashes, n, ahead);
+}
+
 }  // namespace
 
 const Kernels avx2_kernels{"avx2",
@@ -215,6 +226,8 @@ const Kernels avx2_kernels{"avx2",
                            ribbon_ask_one_by_one,
                            stream_lines,
                            stream_end,
-                           ones_among};
+                           ones_among,
+                           quotient_add,
+                           quotient_ask};
 
 }  // namespace bloomery

@@ -1,4 +1,4 @@
-// Composites (scalable, hash-set) take keys in groups: several sets are asked for each group in
+// Composites (chain, hash-set) take keys in groups: several sets are asked for each group in
 // turn, while its hashes stay in the first cache.
 //
 //    source --2,048 inputs--> body.add_all / may_contain_all --bools--> sink, 64 bits at a time

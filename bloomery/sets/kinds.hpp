@@ -1,14 +1,15 @@
 // The register: one line per kind. From it come --kind, the run-time table, the law tests and the
 // benchmark rows. Numbers are written into files: never changed, never used again.
 //
-//    1 bitmap   2 two-bit   3 classic   4 blocked   5 split-block   12 hash-set
+//    1 bitmap   2 two-bit   3 classic   4 blocked   5 split-block   12 hash-set   13 scalable
 //    6 counting 7 spectral  8 cuckoo    9 window    10 fuse         11 ribbon
-//    1002 scalable: a form of image (Form::scalable), not the kind of a part
+//    1002 chain: a form of image (Form::chain), not the kind of a part
 #pragma once
 
 #include <bloomery/sets/binary_fuse.hpp>
 #include <bloomery/sets/bitmap.hpp>
 #include <bloomery/sets/blocked_bloom.hpp>
+#include <bloomery/sets/bloom_chain.hpp>
 #include <bloomery/sets/classic_bloom.hpp>
 #include <bloomery/sets/counting_bloom.hpp>
 #include <bloomery/sets/cuckoo.hpp>
@@ -36,10 +37,10 @@ struct KindList {
 using PlainKinds = KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock,
                             CountingBloom, SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon>;
 // Sets built on other sets, or that grow: they take memory as they need it.
-using Composites = KindList<Scalable, HashSet>;
+using Composites = KindList<BloomChain, HashSet, Scalable>;
 using AllKinds =
     KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, CountingBloom,
-             SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon, Scalable, HashSet>;
+             SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon, BloomChain, HashSet, Scalable>;
 
 // What holds a set of this kind: the composite itself, or a plain kind with memory of its own.
 template <class K>

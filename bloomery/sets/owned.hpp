@@ -2,7 +2,7 @@
 //
 //    Owned<K> = shape + Memory + K looking at it + what was asked of it and how many were added
 //
-// Composites (scalable, hash-set) own their memory by themselves and offer the same verbs.
+// Composites (chain, hash-set) own their memory by themselves and offer the same verbs.
 // Threads: as the kind: add_shared and may_contain_shared by any number, the rest by one.
 #pragma once
 
@@ -251,8 +251,8 @@ class Owned {
     else
       return !Exact<K> && !Buildable<K> && ledger_.adds > full_adds_ + spread_;
   }
-  // The adds to expect from just as many keys as it was planned for.
-  std::uint64_t full_adds() const { return full_adds_; }
+  // The adds up to which it holds no more keys than it was planned for, by chance and all.
+  std::uint64_t most_adds() const { return full_adds_ + spread_; }
 
   K& kind() { return kind_; }
   const K& kind() const { return kind_; }

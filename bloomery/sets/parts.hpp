@@ -1,6 +1,6 @@
 // A set taken apart: what is saved, and what a saved set is put together from.
 //
-//    Parts  form (single, scalable, ...)
+//    Parts  form (single, chain, ...)
 //           Part  kind, shape, capacity, rate asked, adds, state, payload
 //           Part  ...                                                      one per link or layer
 //
@@ -21,7 +21,7 @@ namespace bloomery {
 // Written into files. Never renumber.
 enum class Form : std::uint16_t {
   single = 1,
-  scalable = 2,
+  chain = 2,
   sharded = 3,
   cascade = 4,
 };

@@ -3,48 +3,122 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numbers>
+#include <limits>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include <bloomery/sets/groups.hpp>
+#include <bloomery/sets/plan.hpp>
 
 namespace bloomery {
 namespace {
 
-// Where a chain begins when nobody guesses: 80 KB at 1 %.
-constexpr std::uint64_t default_first_keys = 65'536;
-
+// Full at 95 %: beyond it, what blocks spill grows long.
+constexpr std::uint64_t room_of(std::uint64_t slots) { return slots - slots / 20; }
+// Where a set begins when nobody guesses: 54 KB at 1 %.
+constexpr std::uint64_t default_first_keys = 32'768;
 constexpr double lowest_rate = 1e-9;
+// The parts of the rate that the first table, and each step of growth, may use. A step is about a
+// third of a doubling.
+constexpr double first_share = 0.5;
+constexpr double step_share = 1.0 / 30;
 
-// The share of the rate that link i may use. Sums to 0.95 over all i.
-double share(std::size_t link) {
-  if (link == 0) return 0.7;
-  const double i = static_cast<double>(link);
-  return 0.25 * 6 / (std::numbers::pi * std::numbers::pi * i * i);
+constexpr std::uint64_t blocks_of(unsigned quotient_bits) {
+  return std::uint64_t{1} << (quotient_bits - 6);
+}
+
+// The fewest quotients and slots with this much room; 0 slots when there is none.
+QuotientTable::Size smallest_with(std::uint64_t room, unsigned quotient_bits) {
+  QuotientTable::Size size{quotient_bits, 0, 0};
+  for (; size.quotient_bits <= 52; ++size.quotient_bits) {
+    const std::uint64_t blocks = blocks_of(size.quotient_bits);
+    std::uint64_t slots = room / blocks + 1;
+    while (slots <= QuotientTable::most_slots && room_of(blocks * slots) < room) ++slots;
+    if (slots > QuotientTable::most_slots) continue;
+    size.slots = static_cast<std::uint32_t>(slots);
+    return size;
+  }
+  return size;
+}
+
+// With the narrowest fields, at least this wide, with which the table can not cover more than
+// `share` by what comes after its first `entries`; as wide as there are hash bits when none are
+// wide enough. Slots as many as the words of its blocks have room for.
+QuotientTable::Size with_fields(QuotientTable::Size size, double entries, double share,
+                                std::uint32_t least) {
+  const std::uint32_t most = std::min(QuotientTable::most_field_bits, 65 - size.quotient_bits);
+  const std::uint32_t slots = size.slots;
+  size.field_bits = std::min(std::max(least, 2U), most);
+  for (;; ++size.field_bits) {
+    size.slots = QuotientTable::widest_slots(slots, size.field_bits);
+    const double more = static_cast<double>(Scalable::room(size)) - entries;
+    const int bits = static_cast<int>(size.quotient_bits + size.field_bits) - 1;
+    if (size.field_bits == most || std::ldexp(more, -bits) <= share) return size;
+  }
+}
+
+// How many entries these prefixes are in a table with so many quotients.
+double entries_among(const QuotientTable::Lengths& held, unsigned quotient_bits) {
+  double entries = 0;
+  for (unsigned bits = 0; bits <= 64; ++bits)
+    entries += std::ldexp(static_cast<double>(held[bits]),
+                          bits < quotient_bits ? static_cast<int>(quotient_bits - bits) : 0);
+  return entries;
+}
+
+unsigned longest_of(const QuotientTable::Lengths& held) {
+  unsigned longest = 64;
+  while (longest > 0 && held[longest] == 0) --longest;
+  return longest;
+}
+
+bool fits(const QuotientTable::Lengths& held, const QuotientTable::Size& size) {
+  return entries_among(held, size.quotient_bits) <= static_cast<double>(Scalable::room(size)) &&
+         longest_of(held) < size.quotient_bits + size.field_bits;
 }
 
 }  // namespace
 
-Want Scalable::link_want(const Want& want, std::size_t link) {
-  const std::uint64_t first = want.keys == 0 ? default_first_keys : want.keys;
-  return {.keys = first << std::min<std::size_t>(link, 50), .rate = want.rate * share(link)};
+std::uint64_t Scalable::room(const Shape& shape) {
+  return room_of(blocks_of(shape.quotient_bits) * shape.slots);
 }
 
 Result<Scalable::Shape> Scalable::plan(const Want& want) {
-  if (auto sound =
-          check_keys_and_rate({.keys = std::max<std::uint64_t>(want.keys, 1), .rate = want.rate});
-      !sound)
+  const std::uint64_t keys = want.keys == 0 ? default_first_keys : want.keys;
+  if (auto sound = check_keys_and_rate({.keys = keys, .rate = want.rate}); !sound)
     return sound.error();
   if (want.rate < lowest_rate)
     return Error{Code::impossible,
-                 "a set that grows can not go below a rate of 1e-9, since each link has only a "
+                 "a set that grows can not go below a rate of 1e-9, since each step has only a "
                  "share of it; use blocked with a number of keys, or hash-set"};
-  return BlockedBloom::plan(link_want(want, 0));
+  Shape shape = smallest_with(keys, QuotientTable::least_quotient_bits);
+  shape = with_fields(shape, 0, want.rate * first_share, 2);
+  if (expected_rate(shape, keys) > want.rate * first_share)
+    return Error{Code::impossible, "64-bit hashes can not tell " + std::to_string(keys) +
+                                       " keys apart at this rate; ask for a higher one"};
+  return shape;
 }
 
+Result<void> Scalable::check(const Shape& shape, std::uint64_t payload_bytes) {
+  if (auto sound = QuotientTable::check(shape); !sound) return sound.error();
+  return check_length(id.name, bytes(shape), payload_bytes);
+}
+
+double Scalable::expected_rate(const Shape& shape, std::uint64_t keys) {
+  return std::min(1.0, std::ldexp(static_cast<double>(keys),
+                                  1 - static_cast<int>(shape.quotient_bits + shape.field_bits)));
+}
+
+Scalable::Scalable(QuotientTable table, const Want& want)
+    : table_(std::move(table)),
+      room_(room(table_.size())),
+      planned_keys_(want.keys),
+      rate_(want.rate),
+      memory_cap_(want.memory_bytes) {}
+
 Result<Scalable> Scalable::make(const Want& asked) {
+  if (const char* refused = kernels_refused()) return Error{Code::unsupported, refused};
   Want want = asked;
   const auto first = plan(want);
   const bool fits = want.memory_bytes == 0 || (first && bytes(*first) <= want.memory_bytes);
@@ -54,252 +128,295 @@ Result<Scalable> Scalable::make(const Want& asked) {
     if (!whole) return whole.error();
     want = *whole;
   }
-  if (auto shape = plan(want); !shape) return shape.error();
-  auto chain = std::make_unique<Chain>();
-  chain->want = want;
-  Scalable set(std::move(chain));
-  if (auto grown = set.grow(); !grown) return grown.error();
-  return set;
+  auto shape = plan(want);
+  if (!shape) return shape.error();
+  auto table = QuotientTable::make(*shape);
+  if (!table) return table.error();
+  if (want.keys == 0) want.keys = default_first_keys;
+  return Scalable(std::move(*table), want);
 }
 
 Result<Scalable> Scalable::from_parts(Parts parts) {
-  if (parts.form != Form::scalable || parts.parts.empty() || parts.parts.size() > most_links)
+  if (const char* refused = kernels_refused()) return Error{Code::unsupported, refused};
+  if (parts.form != Form::single || parts.parts.size() != 1 || parts.parts[0].kind != id.number)
     return Error{Code::mismatch, "the image does not hold a scalable set"};
-  auto chain = std::make_unique<Chain>();
-  const Part& first = parts.parts[0];
-  chain->want = {.keys = first.capacity, .rate = std::bit_cast<double>(first.state[0])};
-  if (auto sound = check_keys_and_rate(chain->want); !sound) return sound.error();
-  for (Part& part : parts.parts) {
-    auto link = Link::from_part(std::move(part));
-    if (!link) return link.error();
-    const std::size_t count = chain->count;
-    chain->links[count] = std::make_unique<Link>(std::move(*link));
-    chain->count = count + 1;
+  Part& part = parts.parts[0];
+  auto shape = decode_shape<Scalable>(part.shape);
+  if (!shape) return shape.error();
+  if (auto sound = check(*shape, part.payload.size()); !sound) return sound.error();
+  const Want want{.keys = part.capacity, .rate = part.rate_asked};
+  if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
+  // Parts that are only lent are copied.
+  if (part.memory.size() != part.payload.size()) {
+    auto copy = Memory::copy_of(part.payload);
+    if (!copy) return copy.error();
+    part.memory = std::move(*copy);
   }
-  return Scalable(std::move(chain));
+  auto table = QuotientTable::open(*shape, std::move(part.memory));
+  if (!table) return table.error();
+  Scalable set(std::move(*table), want);
+  set.adds_ = part.adds;
+  return set;
 }
 
 Parts Scalable::parts() const {
   Parts parts;
-  parts.form = Form::scalable;
-  for (std::size_t i = 0; i < links(); ++i) parts.parts.push_back(link(i).part());
-  // The rate asked of the whole chain; each link has only its share.
-  parts.parts[0].state[0] = std::bit_cast<std::uint64_t>(chain_->want.rate);
+  parts.parts.push_back({.kind = id.number,
+                         .shape = encode_shape<Scalable>(shape()),
+                         .capacity = planned_keys_,
+                         .rate_asked = rate_,
+                         .adds = adds_,
+                         .payload = table_.memory().bytes()});
   return parts;
 }
 
-// The next link: twice the keys at its share of the rate. Where 64-bit hashes can not hold that
-// share for so many keys, more of what is left of the rate; where the cap has no room for so many
-// keys, as many as fit. Nothing when neither helps.
-std::optional<Want> Scalable::next_want() const {
-  Want next = link_want(chain_->want, links());
-  double left = chain_->want.rate;
-  for (std::size_t i = 0; i < links(); ++i) left -= link(i).rate_asked();
-  while (!BlockedBloom::plan(next) && next.rate * 2 <= left / 2) next.rate *= 2;
-  const auto shape = BlockedBloom::plan(next);
-  if (!shape) return std::nullopt;
-  const std::uint64_t cap = chain_->want.memory_bytes;
-  if (cap == 0 || links() == 0 || bytes() + bytes(*shape) <= cap) return next;
-  if (bytes() >= cap) return std::nullopt;
-  const auto fitting = complete<BlockedBloom>({.rate = next.rate, .memory_bytes = cap - bytes()});
-  // A link for a few keys more is not worth asking for ever after.
-  if (!fitting || fitting->keys < capacity() / 16) return std::nullopt;
-  return Want{.keys = fitting->keys, .rate = next.rate};
+// -- growing --------------------------------------------------------------------------------------
+
+namespace {
+
+// What either of two tables covers, in rising order, nothing twice. Of two prefixes one covers the
+// other or they are apart; the shorter one comes first.
+class Either {
+ public:
+  Either(const QuotientTable& one, const QuotientTable& other)
+      : one_(one), other_(other), a_(one_.next()), b_(other_.next()) {}
+  std::optional<Prefix> next() {
+    while (a_ || b_) {
+      const bool first =
+          a_ && (!b_ || a_->start < b_->start || (a_->start == b_->start && a_->bits <= b_->bits));
+      const Prefix prefix =
+          first ? *std::exchange(a_, one_.next()) : *std::exchange(b_, other_.next());
+      if (last_ && prefix.start <= last_->end()) continue;
+      last_ = prefix;
+      return prefix;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  QuotientTable::Reader one_, other_;
+  std::optional<Prefix> a_, b_, last_;
+};
+
+// What both of two tables cover: where one prefix covers the other, the other.
+class Both {
+ public:
+  Both(const QuotientTable& one, const QuotientTable& other)
+      : one_(one), other_(other), a_(one_.next()), b_(other_.next()) {}
+  std::optional<Prefix> next() {
+    while (a_ && b_) {
+      if (a_->end() < b_->start) {
+        a_ = one_.next();
+      } else if (b_->end() < a_->start) {
+        b_ = other_.next();
+      } else {
+        return a_->bits >= b_->bits ? std::exchange(a_, one_.next())
+                                    : std::exchange(b_, other_.next());
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  QuotientTable::Reader one_, other_;
+  std::optional<Prefix> a_, b_;
+};
+
+template <class Stream>
+bool pour(Stream&& stream, QuotientTable& table) {
+  QuotientTable::Appender appender(table);
+  for (auto prefix = stream.next(); prefix; prefix = stream.next())
+    if (!appender.append(*prefix)) return false;
+  appender.finish();
+  return true;
 }
 
-Result<void> Scalable::grow() const {
-  const std::size_t count = links();
-  if (count == most_links) return full_error();
-  const auto next = next_want();
-  if (!next) {
-    chain_->capped = true;  // from here on the last link is overfilled
+}  // namespace
+
+Result<Scalable::Shape> Scalable::plan_next(const Lengths& held, double rate,
+                                            std::uint64_t room_wanted, unsigned quotient_bits) {
+  const Error too_large{Code::full, "so many keys are more than 64-bit hashes can tell apart"};
+  Shape next{quotient_bits, 0, 0};
+  double entries = 0;
+  // A prefix shorter than a quotient is written as several, so more quotients can need more room.
+  for (unsigned tried = 0; next.slots == 0 || next.quotient_bits != tried;) {
+    tried = next.quotient_bits;
+    entries = entries_among(held, tried);
+    if (entries > 0x1p56) return too_large;
+    next = smallest_with(std::max(room_wanted, static_cast<std::uint64_t>(entries)), tried);
+    if (next.slots == 0) return too_large;
+  }
+  const unsigned longest = longest_of(held);
+  const std::uint32_t least = longest >= next.quotient_bits ? longest - next.quotient_bits + 1 : 0;
+  const double left = std::max(rate - QuotientTable::covered(held), rate / 64);
+  return with_fields(next, entries, left * step_share, least);
+}
+
+// Lays the prefixes of a stream out in a table with this much room, which the present one has if
+// none is asked for and they fit it. A larger one is tried where they happen to crowd. `pour_into`
+// gives them from the first one on.
+template <class Pour>
+Result<void> Scalable::lay_out(const Lengths& held, std::uint64_t room_wanted,
+                               unsigned quotient_bits, Pour&& pour_into) {
+  const bool stays =
+      room_wanted == 0 && quotient_bits <= this->shape().quotient_bits && fits(held, this->shape());
+  for (int tries = 0; tries < 4; ++tries, room_wanted += std::max(room_, room_wanted) / 4) {
+    const auto shape = stays && tries == 0 ? Result<Shape>(this->shape())
+                                           : plan_next(held, rate_, room_wanted, quotient_bits);
+    if (!shape) return shape.error();
+    if (memory_cap_ != 0 && bytes() + bytes(*shape) > memory_cap_) return full_error();
+    auto table = QuotientTable::make(*shape);
+    if (!table) return table.error();
+    if (!pour_into(*table)) continue;
+    table_ = std::move(*table);
+    room_ = room(*shape);
     return {};
   }
-  auto link = Link::make(*next);
-  if (!link) return link.error();
-  chain_->links[count] = std::make_unique<Link>(std::move(*link));
-  chain_->count.store(count + 1, std::memory_order_release);
+  return full_error();
+}
+
+// A table that is less than half full and has no slot for a key is none that growing would help.
+Result<void> Scalable::grow() {
+  if (table_.entries() < room_ / 2)
+    return Error{Code::full,
+                 "the keys of the scalable set crowd in one place: their hashes are not well "
+                 "mixed"};
+  return lay_out(table_.held(), room_ + room_ * 3 / 20 + 1, shape().quotient_bits,
+                 [&](QuotientTable& table) { return QuotientTable::pour(table_, table); });
+}
+
+Result<void> Scalable::unite(const Scalable& other) {
+  Lengths held{};
+  for (auto either = Either(table_, other.table_); const auto prefix = either.next();)
+    ++held[prefix->bits];
+  const auto laid =
+      lay_out(held, 0, std::max(shape().quotient_bits, other.shape().quotient_bits),
+              [&](QuotientTable& table) { return pour(Either(table_, other.table_), table); });
+  if (!laid) return laid.error();
+  // Common keys were counted on both sides.
+  adds_ = std::min(adds_ + other.adds_, table_.entries());
   return {};
 }
 
-bool Scalable::wants_growth() const {
-  return newest().adds() >= newest().full_adds() && !chain_->capped;
+Result<void> Scalable::intersect(const Scalable& other) {
+  Lengths held{};
+  for (auto both = Both(table_, other.table_); const auto prefix = both.next();)
+    ++held[prefix->bits];
+  const auto laid = lay_out(held, 0, QuotientTable::least_quotient_bits, [&](QuotientTable& table) {
+    return pour(Both(table_, other.table_), table);
+  });
+  if (!laid) return laid.error();
+  adds_ = std::min({adds_, other.adds_, table_.entries()});
+  return {};
 }
 
+Error Scalable::full_error() const {
+  return {Code::full, "the set can not grow beyond its " + std::to_string(bytes()) +
+                          " bytes: no more memory is allowed or to be had"};
+}
+
+// -- the verbs ------------------------------------------------------------------------------------
+
+bool Scalable::may_contain(Hash hash) const { return table_.ask_step(&hash.bits, 1, 0) != 0; }
+
 Added Scalable::add(Hash hash) {
-  for (std::size_t i = links() - 1; i-- > 0;)
-    if (link(i).may_contain(hash)) return Added::seen;
-  if (wants_growth()) {
-    if (newest().may_contain(hash)) return Added::seen;
+  for (;;) {
+    if (table_.entries() < room_) {
+      std::size_t taken = 0;
+      const bool fresh = table_.add_step(&hash.bits, 1, 0, &taken) != 0;
+      adds_ += fresh;
+      if (taken == 1) return fresh ? Added::fresh : Added::seen;
+    } else if (may_contain(hash)) {
+      return Added::seen;
+    }
     if (auto grown = grow(); !grown) return Added::full;
   }
-  return newest().add(hash);
 }
 
 Added Scalable::add_shared(Hash hash) {
-  for (;;) {
-    // Read once: a link that comes up meanwhile must not hide the one before it.
-    const std::size_t count = links();
-    for (std::size_t i = count - 1; i-- > 0;)
-      if (link(i).may_contain_shared(hash)) return Added::seen;
-    Link& last = *chain_->links[count - 1];
-    if (last.adds_shared() < last.full_adds() || chain_->capped) return last.add_shared(hash);
-    if (last.may_contain_shared(hash)) return Added::seen;
-    const std::lock_guard lock(chain_->growing);
-    // Another thread may have grown the chain while this one waited.
-    if (count == links())
-      if (auto grown = grow(); !grown) return Added::full;
-  }
-}
-
-bool Scalable::may_contain(Hash hash) const {
-  for (std::size_t i = links(); i-- > 0;)
-    if (link(i).may_contain(hash)) return true;
-  return false;
+  const std::lock_guard lock(*lock_);
+  return add(hash);
 }
 
 bool Scalable::may_contain_shared(Hash hash) const {
-  for (std::size_t i = links(); i-- > 0;)
-    if (link(i).may_contain_shared(hash)) return true;
-  return false;
+  const std::shared_lock lock(*lock_);
+  return may_contain(hash);
 }
 
-// Same answers and same bytes as one by one: a group is added at once only if it can not fill the
-// newest link on the way.
+namespace {
+
+// What lies beyond the step and may be called for.
+constexpr std::size_t in_sight = 64;
+
+const std::uint64_t* words_of(std::span<const Hash> hashes) {
+  static_assert(sizeof(Hash) == sizeof(std::uint64_t));
+  return reinterpret_cast<const std::uint64_t*>(hashes.data());
+}
+
+void put_bools(std::uint64_t bits, std::size_t n, bool* answers) {
+  for (std::size_t i = 0; i < n; ++i) answers[i] = bits >> i & 1;
+}
+
+}  // namespace
+
+// Same answers and same bytes as one by one: a step has no more keys than there is room for.
 Result<std::size_t> Scalable::add_all(std::span<const Hash> hashes, bool* fresh) {
   std::size_t count = 0;
-  std::array<bool, group_keys> older;
-  std::array<Hash, group_keys> left;
-  std::array<std::size_t, group_keys> place;
-  std::array<bool, group_keys> is_new;
   for (std::size_t done = 0; done < hashes.size();) {
-    const auto group = hashes.subspan(done, std::min(group_keys, hashes.size() - done));
-    std::fill_n(is_new.begin(), group.size(), false);
-    const std::size_t count_links = links();
-    std::size_t lefts = group.size();
-    for (std::size_t i = 0; i < lefts; ++i) left[i] = group[i], place[i] = i;
-    // Each older link takes out what it has; the rest goes on to the next.
-    for (std::size_t l = count_links - 1; l-- > 0 && lefts != 0;) {
-      link(l).may_contain_all(std::span(left).first(lefts), older.data());
-      std::size_t kept = 0;
-      for (std::size_t i = 0; i < lefts; ++i)
-        if (!older[i]) left[kept] = left[i], place[kept] = place[i], ++kept;
-      lefts = kept;
+    const std::size_t n = std::min<std::size_t>(
+        {step_keys, hashes.size() - done, room_ - std::min(room_, table_.entries())});
+    std::size_t taken = 0;
+    if (n != 0) {
+      const std::size_t ahead = std::min(in_sight, hashes.size() - done - n);
+      const std::uint64_t bits = table_.add_step(words_of(hashes) + done, n, ahead, &taken);
+      const auto some = static_cast<std::size_t>(std::popcount(bits));
+      if (fresh != nullptr) put_bools(bits, taken, fresh + done);
+      adds_ += some;
+      count += some;
+      done += taken;
     }
-    if (!chain_->capped && newest().adds() + lefts > newest().full_adds()) {
-      for (std::size_t i = 0; i < lefts; ++i) {
-        const Added added = add(left[i]);
-        if (added == Added::full) return full_error();
-        is_new[place[i]] = added == Added::fresh;
-      }
-    } else {
-      auto added = newest().add_all(std::span(left).first(lefts), older.data());
-      if (!added) return added;
-      for (std::size_t i = 0; i < lefts; ++i) is_new[place[i]] = older[i];
+    if (n != 0 && taken == n) continue;
+    // No room, or no slot for this one.
+    const Added added = add(hashes[done]);
+    if (added == Added::full) {
+      auto why = grow();
+      return why ? full_error() : why.error();
     }
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      count += is_new[i];
-      if (fresh != nullptr) fresh[done + i] = is_new[i];
-    }
-    done += group.size();
+    if (fresh != nullptr) fresh[done] = added == Added::fresh;
+    count += added == Added::fresh;
+    ++done;
   }
   return count;
 }
 
 void Scalable::may_contain_all(std::span<const Hash> hashes, bool* answers) const {
-  newest().may_contain_all(hashes, answers);
-  std::array<bool, group_keys> older;
-  for (std::size_t l = links() - 1; l-- > 0;)
-    for (std::size_t done = 0; done < hashes.size(); done += group_keys) {
-      const auto group = hashes.subspan(done, std::min(group_keys, hashes.size() - done));
-      link(l).may_contain_all(group, older.data());
-      for (std::size_t i = 0; i < group.size(); ++i) answers[done + i] |= older[i];
-    }
-}
-
-Result<void> Scalable::unite(const Scalable& other) {
-  const std::size_t common = std::min(links(), other.links());
-  for (std::size_t i = 0; i < common; ++i)
-    if (auto fitting = link(i).fits(other.link(i)); !fitting) return fitting.error();
-  std::uint64_t taken_over = 0;
-  for (std::size_t i = common; i < other.links(); ++i) taken_over += other.link(i).bytes();
-  const std::uint64_t cap = chain_->want.memory_bytes;
-  if (cap != 0 && taken_over > cap - std::min(cap, bytes()))
-    return Error{Code::full, "the united set would take " + std::to_string(bytes() + taken_over) +
-                                 " bytes, more than the " + std::to_string(cap) + " allowed"};
-  for (std::size_t i = 0; i < common; ++i)
-    if (auto united = chain_->links[i]->unite(other.link(i)); !united) return united.error();
-  for (std::size_t i = common; i < other.links(); ++i) {
-    auto link = Link::from_part(other.link(i).part());
-    if (!link) return link.error();
-    chain_->links[i] = std::make_unique<Link>(std::move(*link));
-    chain_->count.store(i + 1, std::memory_order_release);
+  for (std::size_t done = 0; done < hashes.size(); done += step_keys) {
+    const std::size_t n = std::min(step_keys, hashes.size() - done);
+    const std::size_t ahead = std::min(in_sight, hashes.size() - done - n);
+    put_bools(table_.ask_step(words_of(hashes) + done, n, ahead), n, answers + done);
   }
-  return {};
 }
 
-Result<void> Scalable::intersect(const Scalable&) {
-  return Error{Code::unsound,
-               "scalable sets can not be intersected: a key may be in different links of the two "
-               "and would be lost; build both as blocked with the same number of keys instead"};
-}
+// -- what it tells --------------------------------------------------------------------------------
 
-std::uint64_t Scalable::bytes() const {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < links(); ++i) sum += link(i).bytes();
-  return sum;
-}
-
-std::uint64_t Scalable::capacity() const {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < links(); ++i) sum += link(i).capacity();
-  return sum;
-}
-
-std::uint64_t Scalable::adds() const {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < links(); ++i) sum += link(i).adds();
-  return sum;
-}
-
+// Prefixes grow longer with time, so their lengths tell what the rate was when each was added, and
+// how many keys were taken for old ones meanwhile. Those split into several count as one add.
 double Scalable::estimate() const {
-  double sum = 0;
-  for (std::size_t i = 0; i < links(); ++i) sum += link(i).estimate();
-  return sum;
-}
-
-// A stranger is stopped only if every link stops it.
-double Scalable::rate_now() const {
-  double stopped = 0;  // logarithm, so that tiny rates do not drown in 1 - rate
-  for (std::size_t i = 0; i < links(); ++i) stopped += std::log1p(-link(i).rate_now());
-  return -std::expm1(stopped);
-}
-
-double Scalable::expected_rate_now() const {
-  double stopped = 0;
-  for (std::size_t i = 0; i < links(); ++i) stopped += std::log1p(-link(i).expected_rate_now());
-  return -std::expm1(stopped);
+  double keys = 0;
+  double covered = 0;
+  for (unsigned bits = 0; bits <= 64; ++bits) {
+    const auto entries = static_cast<double>(table_.held()[bits]);
+    const double share = std::ldexp(entries, -static_cast<int>(bits));
+    if (entries != 0) keys += entries / (1 - covered - share / 2);
+    covered += share;
+  }
+  if (covered >= 1) return std::numeric_limits<double>::infinity();
+  if (table_.entries() == 0) return 0;
+  return keys * static_cast<double>(adds_) / static_cast<double>(table_.entries());
 }
 
 double Scalable::fill_ratio() const {
-  double ones = 0;
-  for (std::size_t i = 0; i < links(); ++i)
-    ones += link(i).fill_ratio() * static_cast<double>(link(i).bytes());
-  return ones / static_cast<double>(bytes());
-}
-
-// An older link has more than its share after a union, or by a few keys when threads met at its
-// end; the latter the rate can bear.
-bool Scalable::overfull() const {
-  if (newest().overfull()) return true;
-  for (std::size_t i = 0; i + 1 < links(); ++i)
-    if (link(i).overfull()) return expected_rate_now() > rate_asked();
-  return false;
-}
-
-Error Scalable::full_error() const {
-  return {Code::full, "the set can not grow beyond its " + std::to_string(bytes()) +
-                          " bytes: the system does not give more memory"};
+  return static_cast<double>(table_.entries()) / static_cast<double>(table_.slots());
 }
 
 }  // namespace bloomery

@@ -1,112 +1,107 @@
-// A chain of blocked filters that grows: for keys of which nobody knows how many will come.
+// A set that grows without end: prefixes of hashes in a sorted table that is laid out anew, a
+// quarter larger, whenever it is full.
 //
-//    link 0  | capacity c   | rate 0.7 p            |
-//    link 1  | capacity 2c  | rate 1/4 p 6/(pi 1)^2 |   adds go to the newest link
-//    link 2  | capacity 4c  | rate 1/4 p 6/(pi 2)^2 |   asks go to all, newest first
-//    ...
+//    first table   | prefixes of l bits                        |   half of the rate
+//    a step on     | the same | prefixes of l + 2 bits         |   1/30 of what is left of the rate
+//    a step on     | the same ...   | prefixes of l + 3 bits   |   1/30 of what is left of the rate
 //
-// The rates of all links, however many, sum to 0.95 p; the rest is for chance, which makes a small
-// link a little better or worse than its plan. The first link has most of it, since a good guess
-// of the number of keys makes it the only one; then the chain costs less than a bit a key more than
-// a plain blocked filter.
-// Limits:  a chain that has grown costs more: see docs/kinds.md "scalable". Under a memory cap, and
-//          beyond what 64-bit hashes can tell apart (by the plans 2e9 keys at 1e-6 from a first
-//          link of 1M), the last link is overfilled rather than a key lost, and overfull() says
-//          so. A cap is not saved.
-// Threads: add_shared and may_contain_shared by any number at once, also while it grows; the rest
-//          by one. Two threads that add the same key at once may both hear fresh.
-// See:     scalable_test.
+// What a prefix covers does not change when the table grows, so the rate is the sum of what every
+// step has added, and always known just: the share of all hashes that is covered. Each step takes
+// prefixes so long that it uses at most its part of the rate; the fields widen by a bit about every
+// twelve doublings. When blocks are full each is split in two and every prefix goes on with one bit
+// more in its quotient and one less in its fingerprint.
+// Limits:  about 13 bits a key at 1 % for the number it was planned for; grown, 14.7 to 19.5,
+//          see docs/kinds.md "scalable". While it grows the tables before and after are both
+//          in memory. Keys whose hashes are crowded (not well mixed) are refused as full.
+// Threads: add_shared and may_contain_shared by any number at once (one lock); the rest by one.
+// See:     bits/quotient_law.hpp; scalable_test.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
+#include <shared_mutex>
 #include <span>
+#include <tuple>
 
+#include <bloomery/bits/quotient_table.hpp>
 #include <bloomery/error.hpp>
 #include <bloomery/hash/hash.hpp>
-#include <bloomery/sets/blocked_bloom.hpp>
 #include <bloomery/sets/concepts.hpp>
-#include <bloomery/sets/owned.hpp>
 #include <bloomery/sets/parts.hpp>
+#include <bloomery/sets/shape_fields.hpp>
 
 namespace bloomery {
 
 class Scalable {
  public:
-  // Not a kind of its own in files: its form says that the parts are links of a chain.
-  static constexpr KindId id{1002, "scalable"};
-  static constexpr Form form = Form::scalable;
+  static constexpr KindId id{13, "scalable"};
   using Input = Hash;
-  using Link = Owned<BlockedBloom>;
-  using Shape = BlockedBloom::Shape;
+  using Shape = QuotientTable::Size;
+  static constexpr std::tuple fields{Field{"quotient_bits", &Shape::quotient_bits},
+                                     Field{"slots", &Shape::slots},
+                                     Field{"field_bits", &Shape::field_bits}};
 
-  // The first link.
+  // The first table.
   static Result<Shape> plan(const Want& want);
-  static std::uint64_t bytes(const Shape& shape) { return BlockedBloom::bytes(shape); }
+  static Result<void> check(const Shape& shape, std::uint64_t payload_bytes);
+  static std::uint64_t bytes(const Shape& shape) { return QuotientTable::bytes(shape); }
+  static double expected_rate(const Shape& shape, std::uint64_t keys);
+  // How many prefixes a table takes before it grows.
+  static std::uint64_t room(const Shape& shape);
+  // The table after one that holds these prefixes: with so much room or more, and at least so many
+  // quotients.
+  using Lengths = QuotientTable::Lengths;
+  static Result<Shape> plan_next(const Lengths& held, double rate, std::uint64_t room_wanted,
+                                 unsigned quotient_bits);
 
   // keys: how many are expected (0: start small). rate: kept, whatever comes, until overfull().
-  // memory_bytes: the chain does not grow beyond it.
+  // memory_bytes: a hard cap, also for the two tables while it grows.
   static Result<Scalable> make(const Want& want);
   static Result<Scalable> from_parts(Parts parts);
+  // Borrows the table.
   Parts parts() const;
 
   Added add(Hash hash);
   Added add_shared(Hash hash);
   bool may_contain(Hash hash) const;
   bool may_contain_shared(Hash hash) const;
-  // Full only when the system refuses the memory to grow; what was added before stays.
+  // An Error when the set can not grow; what was added before stays.
   Result<std::size_t> add_all(std::span<const Hash> hashes, bool* fresh);
   void may_contain_all(std::span<const Hash> hashes, bool* answers) const;
 
-  // Unites link by link and takes over the links that the other has more; both chains must have
-  // begun with the same want.
+  // What either covers; what both cover. Any two sets; the rate is what comes of it.
   Result<void> unite(const Scalable& other);
-  // Refused: a key may be in different links of the two, and would be lost.
   Result<void> intersect(const Scalable& other);
 
-  std::size_t links() const { return chain_->count.load(std::memory_order_acquire); }
-  const Link& link(std::size_t i) const { return *chain_->links[i]; }
-  std::uint64_t bytes() const;
-  std::uint64_t capacity() const;
-  double rate_asked() const { return chain_->want.rate; }
-  std::uint64_t adds() const;
+  const QuotientTable& table() const { return table_; }
+  Shape shape() const { return table_.size(); }
+  std::uint64_t bytes() const { return table_.memory().size(); }
+  std::uint64_t capacity() const { return planned_keys_; }
+  double rate_asked() const { return rate_; }
+  std::uint64_t adds() const { return adds_; }
   double estimate() const;
-  double rate_now() const;
-  double expected_rate_now() const;
+  double rate_now() const { return table_.covered(); }
+  double expected_rate_now() const { return rate_now(); }
   double fill_ratio() const;
-  bool overfull() const;
+  bool overfull() const { return rate_now() > rate_; }
 
  private:
-  // Doubling from a single key, forty links are more keys than any hash can tell apart.
-  static constexpr std::size_t most_links = 40;
+  Scalable(QuotientTable table, const Want& want);
 
-  struct Chain {
-    Want want;
-    // A link, once there, stays where it is; readers see it after the count that includes it.
-    std::array<std::unique_ptr<Link>, most_links> links{};
-    std::atomic<std::size_t> count = 0;
-    std::atomic<bool> capped = false;  // may not grow further
-    std::mutex growing;
-  };
-
-  explicit Scalable(std::unique_ptr<Chain> chain) : chain_(std::move(chain)) {}
-
-  static Want link_want(const Want& want, std::size_t link);
-  Link& newest() const { return *chain_->links[links() - 1]; }
-  std::optional<Want> next_want() const;
-  // Appends a link. An Error when memory is refused; capped, and no error, when there is none to
-  // append.
-  Result<void> grow() const;
-  // Does the newest link want a successor before it takes another key?
-  bool wants_growth() const;
+  template <class Pour>
+  Result<void> lay_out(const Lengths& held, std::uint64_t room_wanted, unsigned quotient_bits,
+                       Pour&& pour_into);
+  Result<void> grow();
   Error full_error() const;
 
-  std::unique_ptr<Chain> chain_;
+  QuotientTable table_;
+  std::uint64_t room_ = 0;
+  std::uint64_t planned_keys_ = 0;
+  double rate_ = 0;
+  std::uint64_t memory_cap_ = 0;  // 0: none
+  std::uint64_t adds_ = 0;
+  std::unique_ptr<std::shared_mutex> lock_ = std::make_unique<std::shared_mutex>();
 };
 
 }  // namespace bloomery

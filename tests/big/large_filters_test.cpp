@@ -97,7 +97,7 @@ TEST(BigFilters, AHundredMillionKeysPassStrangersAtTheRateThatWasAsked) {
 
 TEST(BigFilters, AChainThatGrowsToTenMillionKeysStaysBelowItsRate) {
   constexpr std::uint64_t keys = 10'000'000;
-  Set<Scalable> set({.rate = 0.01});
+  Set<BloomChain> set({.rate = 0.01});
   add_numbered(set, 0, keys);
   EXPECT_LE(set.rate_now(), 0.01);
   EXPECT_EQ(count_members(set, 0, keys), keys);

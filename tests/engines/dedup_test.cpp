@@ -108,7 +108,7 @@ TEST_F(Dedup, AgreesWithAnUnorderedSetOnRandomLinesForEveryTextKind) {
   const std::uint64_t seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  for (const std::string_view kind : {"hash-set", "scalable", "blocked"}) {
+  for (const std::string_view kind : {"hash-set", "chain", "blocked"}) {
     std::string bytes, expected, repeats;
     std::unordered_set<std::string> seen;
     std::uint64_t lines = 0;
@@ -202,7 +202,7 @@ TEST_F(Dedup, TellsOnceThatTheSetIsOverfull) {
 TEST_F(Dedup, AGrowingSetIsNotOverfull) {
   std::string bytes;
   for (int i = 0; i < 20'000; ++i) bytes += std::to_string(i) + "\n";
-  AnySet set = text_set("scalable", {.keys = 1'000, .rate = 1e-6});
+  AnySet set = text_set("chain", {.keys = 1'000, .rate = 1e-6});
   int told = 0;
   const auto outcome = run(set, Inputs({scratch.file("in", bytes)}),
                            {.on_overfull = [&](const DedupReport&) { ++told; }});

@@ -123,14 +123,14 @@ void expect_set_as_one_thread(const Want& want, const std::vector<std::uint64_t>
   EXPECT_EQ(one.estimate(), two.estimate());
 }
 
-// Blocked and bitmap share the work; classic and scalable are added to by one thread.
+// Blocked and bitmap share the work; classic and chain are added to by one thread.
 TEST(ParallelThreads, SetsTakeAThreadCount) {
   const auto keys = keys_with_repeats(2'200'000, 1'000'000);
   const Want want{.keys = 1'000'000, .rate = 0.01};
   expect_set_as_one_thread<BlockedBloom>(want, keys);
   expect_set_as_one_thread<Bitmap>({.range = {0, 999'999}}, keys);
   expect_set_as_one_thread<ClassicBloom>(want, keys);
-  expect_set_as_one_thread<Scalable>({.keys = 10'000, .rate = 0.01}, keys);
+  expect_set_as_one_thread<BloomChain>({.keys = 10'000, .rate = 0.01}, keys);
 }
 
 TEST(ParallelThreads, TextIsHashedByThreadsToo) {

@@ -41,7 +41,7 @@ TEST(ThreadLaws, OverlappingKeysAddedByManyThreadsAreAllThere) {
     constexpr std::uint64_t step = share / 2;  // every key but the outermost comes twice
     constexpr std::uint64_t distinct = step * (thread_count - 1) + share;
     // A chain starts small, so that it grows while they add.
-    const Want want = want_for<K>(std::same_as<K, Scalable> ? distinct / 20 : distinct);
+    const Want want = want_for<K>(std::same_as<K, BloomChain> ? distinct / 20 : distinct);
     Set<K> shared(want);
     std::atomic<std::uint64_t> fresh = 0;
     in_threads([&](unsigned t) {
@@ -58,7 +58,7 @@ TEST(ThreadLaws, OverlappingKeysAddedByManyThreadsAreAllThere) {
       EXPECT_EQ(shared.count(), distinct);
       EXPECT_EQ(fresh, distinct);
     }
-    if constexpr (!std::same_as<K, Scalable>) {
+    if constexpr (!std::same_as<K, BloomChain>) {
       Set<K> serial(want);
       for (unsigned t = 0; t < thread_count; ++t)
         serial.add_all(numbered_keys<K>(want, t * step, share));
@@ -104,7 +104,7 @@ TEST(ThreadLaws, ExactKindsTellOneThreadThatAKeyIsNew) {
 // between, and hears that its own key, added a moment ago, is new.
 TEST(ThreadLaws, AGrowingChainNeverCallsAnOldKeyNewToAnyThread) {
   for (int round = 0; round < 40; ++round) {
-    Set<Scalable> shared({.keys = 4, .rate = 1e-4});
+    Set<BloomChain> shared({.keys = 4, .rate = 1e-4});
     std::atomic<std::uint64_t> old_heard_as_new = 0;
     constexpr std::uint64_t keys = 1'000;
     in_threads([&](unsigned t) {
@@ -115,7 +115,7 @@ TEST(ThreadLaws, AGrowingChainNeverCallsAnOldKeyNewToAnyThread) {
       }
     });
     ASSERT_EQ(old_heard_as_new, 0) << "round " << round;
-    ASSERT_EQ(count_members(shared, numbered_keys<Scalable>({}, 0, keys * thread_count)),
+    ASSERT_EQ(count_members(shared, numbered_keys<BloomChain>({}, 0, keys * thread_count)),
               keys * thread_count);
   }
 }

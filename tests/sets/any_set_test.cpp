@@ -21,9 +21,10 @@ TEST(AnySet, RegisterNamesEveryKindInTheOrderOfNumbers) {
     before = row.id.number;
     EXPECT_EQ(AnySet::find_row(row.id.name), &row);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"bitmap", "two-bit", "classic", "blocked",
-                                             "split-block", "counting", "spectral", "cuckoo",
-                                             "window", "fuse", "ribbon", "hash-set", "scalable"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"bitmap", "two-bit", "classic", "blocked", "split-block",
+                                      "counting", "spectral", "cuckoo", "window", "fuse", "ribbon",
+                                      "hash-set", "scalable", "chain"}));
   EXPECT_EQ(AnySet::find_row("nonesuch"), nullptr);
 }
 
@@ -42,7 +43,8 @@ TEST(AnySet, GoldenNumbersOfKindsNeverChange) {
   EXPECT_EQ(number("fuse"), 10);
   EXPECT_EQ(number("ribbon"), 11);
   EXPECT_EQ(number("hash-set"), 12);
-  EXPECT_EQ(number("scalable"), 1002);
+  EXPECT_EQ(number("scalable"), 13);
+  EXPECT_EQ(number("chain"), 1002);
 }
 
 TEST(AnySet, UnknownKindsAreRefusedByName) {
@@ -70,7 +72,8 @@ TEST(AnySet, RowsTellWhatTheirSetsAre) {
     if (row.id.name != "hash-set") {
       EXPECT_EQ(row.planned_bytes(want).value(), set.bytes());
     }
-    EXPECT_EQ(row.grows, row.id.name == "hash-set" || row.id.name == "scalable");
+    EXPECT_EQ(row.grows,
+              row.id.name == "hash-set" || row.id.name == "chain" || row.id.name == "scalable");
   }
   EXPECT_TRUE(AnySet::find_row("bitmap")->exact);
   EXPECT_FALSE(AnySet::find_row("blocked")->exact);

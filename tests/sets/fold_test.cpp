@@ -109,7 +109,7 @@ TEST(Fold, ASetThatIsFullIsNotFolded) {
 }
 
 TEST(Fold, KindsWithoutNeighboursSayWhy) {
-  for (const char* kind : {"counting", "spectral", "cuckoo", "window", "hash-set", "scalable"}) {
+  for (const char* kind : {"counting", "spectral", "cuckoo", "window", "hash-set", "chain"}) {
     const auto set = AnySet::make(kind, {.keys = 100, .rate = 0.01}).value();
     const auto best = set.best_fold(0.01);
     ASSERT_FALSE(best) << kind;

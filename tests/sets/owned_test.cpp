@@ -124,7 +124,7 @@ TEST(Owned, PartsOfAnotherKindShapeOrLengthAreRefused) {
   EXPECT_EQ(code_of(std::move(zeros)), Code::damaged);
 
   Parts chain = owned.parts();
-  chain.form = Form::scalable;
+  chain.form = Form::chain;
   EXPECT_EQ(Owned<ClassicBloom>::from_parts(std::move(chain)).error().code, Code::mismatch);
 }
 

@@ -1,7 +1,10 @@
-// The growing chain: its rate over all links, its memory cap, and that growth loses nothing.
+// The set that grows without end: its rate and size at every step, voids, caps, crowds, merging.
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <cmath>
+#include <random>
+#include <set>
+#include <string>
 #include <vector>
 
 #include <bloomery/set.hpp>
@@ -16,195 +19,204 @@ std::vector<Hash> hashes_of(std::uint64_t first, std::uint64_t count) {
   return hashes;
 }
 
-TEST(Scalable, TotalRateStaysBelowTheAskedThroughManyLinks) {
-  for (const double rate : {0.05, 0.01, 1e-3, 1e-5}) {
-    SCOPED_TRACE(rate);
-    auto chain = Scalable::make({.keys = 2'000, .rate = rate}).value();
-    const auto members = hashes_of(0, 100'000);
-    // Measured whenever a link is about to be full, which is when the rate is highest.
-    for (std::uint64_t done = 0; done < members.size(); done += 1'000) {
-      ASSERT_TRUE(chain.add_all(std::span(members).subspan(done, 1'000), nullptr));
-      ASSERT_LE(chain.rate_now(), rate * 1.05) << "after " << done;
-      ASSERT_LE(chain.expected_rate_now(), rate) << "after " << done;
-    }
-    EXPECT_GE(chain.links(), 6);
-    EXPECT_FALSE(chain.overfull());
-    std::uint64_t passed = 0;
-    for (const Hash stranger : hashes_of(1 << 30, 100'000)) passed += chain.may_contain(stranger);
-    EXPECT_LE(static_cast<double>(passed) / 1e5, rate + 5 * std::sqrt(rate / 1e5));
-    for (const Hash member : members) ASSERT_TRUE(chain.may_contain(member));
-  }
+double bits_a_key(const Scalable& set, std::uint64_t keys) {
+  return 8.0 * static_cast<double>(set.bytes()) / static_cast<double>(keys);
 }
 
-TEST(Scalable, LinksDoubleAndAreFilledBeforeTheNextBegins) {
-  auto chain = Scalable::make({.keys = 100, .rate = 0.01}).value();
-  for (const Hash hash : hashes_of(0, 1'000)) chain.add(hash);
-  ASSERT_EQ(chain.links(), 4);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(chain.link(i).capacity(), std::uint64_t{100} << i);
-  for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_EQ(chain.link(i).adds(), chain.link(i).capacity()) << "link " << i;
-  EXPECT_EQ(chain.capacity(), 1'500);
-}
-
-TEST(Scalable, AChainAtItsGuessHasOneLinkAndGrowsWithTheNextKey) {
-  auto chain = Scalable::make({.keys = 100, .rate = 1e-6}).value();
-  for (const Hash hash : hashes_of(0, 100)) ASSERT_EQ(chain.add(hash), Added::fresh);
-  EXPECT_EQ(chain.links(), 1);
-  // A key that is there makes nothing grow.
-  EXPECT_EQ(chain.add(hashes_of(0, 1)[0]), Added::seen);
-  EXPECT_EQ(chain.links(), 1);
-  EXPECT_EQ(chain.add(hashes_of(100, 1)[0]), Added::fresh);
-  EXPECT_EQ(chain.links(), 2);
-}
-
-TEST(Scalable, AKeyInAnyLinkIsSeen) {
-  auto chain = Scalable::make({.keys = 10, .rate = 1e-6}).value();
-  const auto hashes = hashes_of(0, 2'000);
-  for (const Hash hash : hashes) chain.add(hash);
-  const std::uint64_t adds = chain.adds();
-  for (const Hash hash : hashes) {
-    ASSERT_EQ(chain.add(hash), Added::seen);
-    ASSERT_EQ(chain.add_shared(hash), Added::seen);
-  }
-  EXPECT_EQ(chain.add_all(hashes, nullptr).value(), 0);
-  EXPECT_EQ(chain.adds(), adds);
-}
-
-// Growth in the middle of a group, with keys of older links and doubles inside the group.
-TEST(Scalable, BatchesThatGrowTheChainGiveTheAnswersOfOneByOne) {
-  for (const std::uint64_t first : {1, 10, 100, 255, 256, 257}) {
-    SCOPED_TRACE(first);
-    auto batch = Scalable::make({.keys = first, .rate = 0.01}).value();
-    auto single = Scalable::make({.keys = first, .rate = 0.01}).value();
-    std::vector<Hash> hashes;
-    for (std::uint64_t i = 0; i < 3'000; ++i)
-      hashes.push_back(Hasher()(i % 5 == 4 ? i / 3 : i % 7 == 6 ? i - 1 : i));
-    const auto fresh = std::make_unique<bool[]>(hashes.size());
-    const std::size_t count = batch.add_all(hashes, fresh.get()).value();
-    std::size_t single_count = 0;
-    for (std::size_t i = 0; i < hashes.size(); ++i) {
-      const bool is_new = single.add(hashes[i]) == Added::fresh;
-      single_count += is_new;
-      ASSERT_EQ(fresh[i], is_new) << i;
-    }
-    EXPECT_EQ(count, single_count);
-    ASSERT_EQ(batch.links(), single.links());
-    for (std::size_t i = 0; i < batch.links(); ++i) {
-      const Part one = batch.link(i).part();
-      const Part other = single.link(i).part();
-      EXPECT_EQ(one.adds, other.adds);
-      EXPECT_TRUE(std::ranges::equal(one.payload, other.payload)) << "link " << i;
-    }
-    const auto answers = std::make_unique<bool[]>(hashes.size());
-    batch.may_contain_all(hashes, answers.get());
-    for (std::size_t i = 0; i < hashes.size(); ++i) ASSERT_TRUE(answers[i]) << i;
-  }
-}
-
-TEST(Scalable, UnderAMemoryCapItOverfillsAndSaysSo) {
-  const std::uint64_t cap = 8'000;
-  auto chain = Scalable::make({.keys = 1'000, .rate = 0.01, .memory_bytes = cap}).value();
-  const auto members = hashes_of(0, 20'000);
-  ASSERT_TRUE(chain.add_all(members, nullptr));
-  EXPECT_LE(chain.bytes(), cap);
-  EXPECT_TRUE(chain.overfull());
-  for (const Hash member : members) ASSERT_TRUE(chain.may_contain(member));
-  // The rate is far above what was asked, and it says so.
+std::uint64_t strangers_of(const Scalable& set, std::uint64_t count) {
   std::uint64_t passed = 0;
-  for (const Hash stranger : hashes_of(1 << 30, 20'000)) passed += chain.may_contain(stranger);
-  const double measured = static_cast<double>(passed) / 20'000;
-  EXPECT_GT(chain.rate_now(), 0.1);
-  EXPECT_NEAR(chain.rate_now(), measured, 0.02);
+  for (std::uint64_t i = 0; i < count; ++i)
+    passed += set.may_contain(Hasher()((std::uint64_t{1} << 40) + i));
+  return passed;
+}
+
+TEST(Scalable, GrownFromAThousandToAMillionItKeepsRateAndSize) {
+  auto set = Scalable::make({.keys = 1'000, .rate = 0.01}).value();
+  double tightest = 99;
+  double loosest = 0;
+  std::uint64_t next = 1'000;
+  for (std::uint64_t i = 0; i < 1'000'000; ++i) {
+    const std::uint64_t bytes = set.bytes();
+    ASSERT_NE(set.add(Hasher()(i)), Added::full);
+    if (i >= 10'000 && set.bytes() != bytes) {
+      tightest = std::min(tightest, 8.0 * static_cast<double>(bytes) / static_cast<double>(i));
+      loosest = std::max(loosest, bits_a_key(set, i + 1));
+    }
+    if (i + 1 != next) continue;
+    next *= 10;
+    for (std::uint64_t key = 0; key <= i; ++key) ASSERT_TRUE(set.may_contain(Hasher()(key)));
+    const double rate = static_cast<double>(strangers_of(set, 200'000)) / 200'000;
+    EXPECT_LE(rate, 0.01) << i + 1;
+    EXPECT_NEAR(rate, set.rate_now(), 5 * std::sqrt(set.rate_now() / 200'000)) << i + 1;
+    EXPECT_NEAR(set.estimate(), static_cast<double>(i + 1), 0.01 * static_cast<double>(i + 1) + 5);
+  }
+  EXPECT_LE(tightest, 17);
+  EXPECT_LE(loosest, 24);
+}
+
+// By the plans alone: many doublings, each step filled to its room. Each entry that has lost its
+// fingerprint is counted as often as it is written. A low rate ends where 64-bit hashes do.
+TEST(Scalable, ThroughFortyDoublingsThePlansKeepTheRate) {
+  for (const auto& [rate, doublings] :
+       std::vector<std::pair<double, unsigned>>{{0.1, 40}, {0.01, 40}, {1e-3, 36}, {1e-6, 27}}) {
+    SCOPED_TRACE(rate);
+    Scalable::Shape shape = Scalable::plan({.keys = 1'000, .rate = rate}).value();
+    const unsigned first_quotient_bits = shape.quotient_bits;
+    const double floor = -std::log2(rate);
+    Scalable::Lengths held{};
+    while (shape.quotient_bits < first_quotient_bits + doublings) {
+      double entries = 0;
+      for (unsigned bits = 0; bits <= 64; ++bits)
+        entries += std::ldexp(static_cast<double>(held[bits]),
+                              std::max(0, static_cast<int>(shape.quotient_bits - bits)));
+      const std::uint64_t room = Scalable::room(shape);
+      ASSERT_LT(entries, static_cast<double>(room));
+      held[shape.quotient_bits + shape.field_bits - 1] +=
+          room - static_cast<std::uint64_t>(entries);
+      ASSERT_LE(QuotientTable::covered(held), rate) << shape.quotient_bits;
+      ASSERT_LE(shape.field_bits, floor + 13) << shape.quotient_bits;
+      const auto next =
+          Scalable::plan_next(held, rate, room + room * 3 / 20 + 1, shape.quotient_bits);
+      ASSERT_TRUE(next) << next.error().sentence;
+      shape = *next;
+    }
+  }
+}
+
+TEST(Scalable, EveryKeyIsThereBeforeAndAfterEveryGrowth) {
+  for (const double rate : {0.5, 0.3, 0.01, 1e-6}) {
+    auto set = Scalable::make({.keys = 1, .rate = rate}).value();
+    int growths = 0;
+    const auto hashes = hashes_of(0, 30'000);
+    for (std::size_t i = 0; i < hashes.size(); ++i) {
+      const auto shape = set.shape();
+      ASSERT_NE(set.add(hashes[i]), Added::full);
+      ASSERT_EQ(set.add(hashes[i]), Added::seen);
+      if (set.shape() == shape) continue;
+      ++growths;
+      for (std::size_t k = 0; k <= i; ++k) ASSERT_TRUE(set.may_contain(hashes[k])) << k << " " << i;
+      ASSERT_LE(set.rate_now(), rate);
+      ASSERT_FALSE(set.overfull());
+    }
+    EXPECT_GT(growths, 20);
+    // At these rates fingerprints are used up on the way: some entries cover all of a quotient.
+    const bool voids = set.table().held()[set.shape().quotient_bits] != 0;
+    EXPECT_EQ(voids, rate >= 0.01) << rate;
+  }
+}
+
+TEST(Scalable, AGrownSetIsSavedAndOpened) {
+  auto set = Scalable::make({.keys = 10, .rate = 0.05}).value();
+  ASSERT_TRUE(set.add_all(hashes_of(0, 20'000), nullptr));
+  auto opened = Scalable::from_parts(set.parts());
+  ASSERT_TRUE(opened) << opened.error().sentence;
+  EXPECT_EQ(opened->adds(), set.adds());
+  EXPECT_EQ(opened->rate_now(), set.rate_now());
+  EXPECT_EQ(opened->shape(), set.shape());
+  // It goes on growing as the first would.
+  ASSERT_TRUE(set.add_all(hashes_of(20'000, 20'000), nullptr));
+  ASSERT_TRUE(opened->add_all(hashes_of(20'000, 20'000), nullptr));
+  EXPECT_EQ(opened->shape(), set.shape());
+  EXPECT_TRUE(std::ranges::equal(opened->table().memory().bytes(), set.table().memory().bytes()));
+}
+
+TEST(Scalable, ShapesAndLedgersThatDoNotFitAreRefused) {
+  auto set = Scalable::make({.keys = 100, .rate = 0.05}).value();
+  set.add({1});
+  const auto refused = [&](auto&& change, Code code) {
+    Parts parts = set.parts();
+    change(parts.parts[0]);
+    const auto opened = Scalable::from_parts(std::move(parts));
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, code) << opened.error().sentence;
+  };
+  for (std::size_t byte = 0; byte < 12; ++byte)
+    refused([&](Part& part) { part.shape[byte] ^= std::byte{0x80}; }, Code::damaged);
+  refused([&](Part& part) { part.shape.pop_back(); }, Code::damaged);
+  refused([&](Part& part) { part.payload = part.payload.first(8); }, Code::damaged);
+  refused([&](Part& part) { part.rate_asked = 2; }, Code::impossible);
+  refused([&](Part& part) { part.kind = 12; }, Code::mismatch);
+}
+
+// A cap holds also for the moment when both tables are there.
+TEST(Scalable, AtItsMemoryCapItIsFullAndLosesNothing) {
+  constexpr std::uint64_t cap = 60'000;
+  auto set = Scalable::make({.keys = 100, .rate = 0.01, .memory_bytes = cap}).value();
+  std::uint64_t added = 0;
+  while (set.add(Hasher()(added)) != Added::full) ASSERT_LT(++added, 100'000U);
+  EXPECT_GT(added, 10'000);
+  EXPECT_LE(set.bytes(), cap);
+  for (std::uint64_t key = 0; key < added; ++key) ASSERT_TRUE(set.may_contain(Hasher()(key)));
+  EXPECT_EQ(set.add(Hasher()(0)), Added::seen);
+  const auto refused = set.add_all(hashes_of(0, added + 1), nullptr);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::full);
+  const auto opened = Scalable::make({.keys = 1'000'000, .rate = 0.01, .memory_bytes = cap});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Code::impossible);
+}
+
+// Hashes that are no hashes: 1, 2, 3... all have the same quotient. Refused, not grown for ever.
+TEST(Scalable, CrowdedHashesAreRefusedWithASentence) {
+  auto set = Scalable::make({.keys = 10'000, .rate = 1e-9}).value();
+  std::vector<Hash> crowd;
+  for (std::uint64_t i = 0; i < 10'000; ++i) crowd.push_back({i << 25});
+  const auto added = set.add_all(crowd, nullptr);
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code, Code::full);
+  EXPECT_NE(added.error().sentence.find("crowd"), std::string::npos);
+  EXPECT_LT(set.bytes(), 200'000);
+  const std::uint64_t taken = set.adds();
+  EXPECT_GT(taken, 500);
+  for (std::uint64_t i = 0; i < taken; ++i) ASSERT_TRUE(set.may_contain(crowd[i]));
+}
+
+TEST(Scalable, SetsOfAnySizesUniteAndIntersect) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 12; ++round) {
+    const std::uint64_t a = random() % 3'000;
+    const std::uint64_t b = random() % 3'000;
+    const double rates[] = {0.3, 0.01, 1e-4};
+    auto one = Scalable::make({.keys = 1 + random() % 500, .rate = rates[round % 3]}).value();
+    auto other = Scalable::make({.keys = 1 + random() % 500, .rate = rates[random() % 3]}).value();
+    one.add_all(hashes_of(0, a), nullptr).value();
+    other.add_all(hashes_of(a / 2, b), nullptr).value();
+    auto united = Scalable::from_parts(one.parts()).value();
+    united.unite(other).value();
+    auto common = Scalable::from_parts(one.parts()).value();
+    common.intersect(other).value();
+    for (std::uint64_t i = 0; i < 8'000; ++i) {
+      const Hash hash = Hasher()(i);
+      const bool in_one = one.may_contain(hash);
+      const bool in_other = other.may_contain(hash);
+      ASSERT_EQ(united.may_contain(hash), in_one || in_other) << i;
+      ASSERT_EQ(common.may_contain(hash), in_one && in_other) << i;
+    }
+    // Uniting adds what covers more; both hold what a stranger would accept.
+    EXPECT_LE(united.rate_now(), one.rate_now() + other.rate_now() + 1e-12);
+    EXPECT_NEAR(one.rate_now() + other.rate_now(), united.rate_now() + common.rate_now(), 1e-9);
+    EXPECT_EQ(united.overfull(), united.rate_now() > united.rate_asked());
+    ASSERT_TRUE(Scalable::from_parts(united.parts()));
+    ASSERT_TRUE(Scalable::from_parts(common.parts()));
+    ASSERT_TRUE(united.add_all(hashes_of(10'000, 5'000), nullptr));
+    for (const Hash hash : hashes_of(10'000, 5'000)) ASSERT_TRUE(united.may_contain(hash));
+  }
+}
+
+TEST(Scalable, RefusesRatesThatStepsCanNotShareAndKeysThatHashesCanNotTellApart) {
+  for (const Want& want :
+       {Want{.keys = 1'000, .rate = 1e-10}, Want{.keys = std::uint64_t{1} << 44, .rate = 1e-9}}) {
+    const auto made = Scalable::make(want);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, Code::impossible);
+  }
 }
 
 TEST(Scalable, StartsSmallWhenNobodyGuesses) {
-  auto chain = Scalable::make({.rate = 0.01}).value();
-  EXPECT_LT(chain.bytes(), 128 * 1'024);
-  EXPECT_GT(chain.capacity(), 10'000);
-  // A cap below that start makes it smaller still.
-  auto capped = Scalable::make({.rate = 0.01, .memory_bytes = 4'096}).value();
-  EXPECT_LE(capped.bytes(), 4'096);
-}
-
-TEST(Scalable, UniteTakesTheLinksThatOnlyTheOtherHas) {
-  const Want want{.keys = 100, .rate = 0.01};
-  for (const auto& [mine, others] : {std::pair(50, 1'000), std::pair(1'000, 50)}) {
-    auto one = Scalable::make(want).value();
-    auto other = Scalable::make(want).value();
-    ASSERT_TRUE(one.add_all(hashes_of(0, mine), nullptr));
-    ASSERT_TRUE(other.add_all(hashes_of(1'000'000, others), nullptr));
-    const std::size_t links = std::max(one.links(), other.links());
-    one.unite(other).value();
-    EXPECT_EQ(one.links(), links);
-    for (const Hash hash : hashes_of(0, mine)) ASSERT_TRUE(one.may_contain(hash));
-    for (const Hash hash : hashes_of(1'000'000, others)) ASSERT_TRUE(one.may_contain(hash));
-    // And it grows on, without the other changing.
-    const std::uint64_t adds = other.adds();
-    ASSERT_TRUE(one.add_all(hashes_of(5'000'000, 5'000), nullptr));
-    for (const Hash hash : hashes_of(5'000'000, 5'000)) ASSERT_TRUE(one.may_contain(hash));
-    EXPECT_EQ(other.adds(), adds);
-  }
-}
-
-// Two full chains merged hold twice the keys in the same links: the rate is above the asked, and a
-// set that is above it must not keep silent.
-TEST(Scalable, TwoFullChainsMergedAreOverfull) {
-  const Want want{.keys = 1'000, .rate = 0.01};
-  auto one = Scalable::make(want).value();
-  auto other = Scalable::make(want).value();
-  ASSERT_TRUE(one.add_all(hashes_of(0, 1'500), nullptr));
-  ASSERT_TRUE(other.add_all(hashes_of(1'000'000, 1'000), nullptr));
-  EXPECT_FALSE(one.overfull());
-  one.unite(other).value();
-  EXPECT_GT(one.rate_now(), 0.01);
-  EXPECT_TRUE(one.overfull());
-}
-
-TEST(Scalable, IntersectionIsRefusedAsUnsound) {
-  auto one = Scalable::make({.keys = 100, .rate = 0.01}).value();
-  auto refused = one.intersect(one);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::unsound);
-}
-
-// From link 13 on a share is below 1e-12, which no link can have. It takes more of what is left,
-// and the chain goes on. (At 1e-6 from 1M keys the same comes at link 8, with 256M keys.)
-TEST(Scalable, GrowsOnWhereALinkCanNotHaveItsShare) {
-  auto chain = Scalable::make({.keys = 1, .rate = 1e-9}).value();
-  const Hasher hasher;
-  for (std::uint64_t key = 0; key < 100'000; ++key) chain.add(hasher(key));
-  EXPECT_GE(chain.links(), 16);
-  EXPECT_FALSE(chain.overfull());
-  double rates = 0;
-  for (std::size_t i = 0; i < chain.links(); ++i) rates += chain.link(i).rate_asked();
-  EXPECT_LE(rates, 1e-9);
-}
-
-TEST(Scalable, RefusesRatesThatLinksCanNotShare) {
-  const auto refused = Scalable::make({.keys = 1000, .rate = 2e-12});
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::impossible);
-}
-
-TEST(Scalable, TheLastLinkUnderACapTakesWhatIsLeftOfIt) {
-  constexpr std::uint64_t cap = 200 * 1024;
-  auto chain = Scalable::make({.rate = 0.01, .memory_bytes = cap}).value();
-  const Hasher hasher;
-  for (std::uint64_t key = 0; key < 100'000; ++key) chain.add(hasher(key));
-  EXPECT_LE(chain.bytes(), cap);
-  EXPECT_GE(chain.bytes(), cap * 9 / 10);
-  EXPECT_FALSE(chain.overfull());
-  EXPECT_LE(chain.rate_now(), 0.01);
-}
-
-TEST(Scalable, UnitingDoesNotPassTheCap) {
-  auto small = Scalable::make({.keys = 1000, .rate = 0.01, .memory_bytes = 2000}).value();
-  auto large = Scalable::make({.keys = 1000, .rate = 0.01}).value();
-  for (std::uint64_t key = 0; key < 10'000; ++key) large.add(Hasher{}(key));
-  const auto refused = small.unite(large);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, Code::full);
-  EXPECT_LE(small.bytes(), 2000);
+  auto set = Scalable::make({.rate = 0.01}).value();
+  EXPECT_LT(set.bytes(), 64 << 10);
+  EXPECT_TRUE(set.add_all(hashes_of(0, 100'000), nullptr));
+  EXPECT_LE(set.rate_now(), 0.01);
 }
 
 }  // namespace

@@ -32,9 +32,9 @@ class BrokenFiles(unittest.TestCase):
         cls.lines = cls.folder / "lines"
         cls.lines.write_text("".join(f"{i}\n" for i in range(200)))
         cls.originals = {}
-        for kind in ["blocked", "bitmap", "scalable", "hash-set"]:
+        for kind in ["blocked", "bitmap", "chain", "hash-set", "scalable"]:
             path = cls.folder / f"{kind}.good"
-            flags = ["-n", 64] if kind == "scalable" else []
+            flags = ["-n", 64] if kind == "chain" else []
             made = run("build", "-q", "--kind", kind, *flags, "-o", path, cls.lines)
             assert made.returncode == 0, made.stderr
             cls.originals[kind] = path.read_bytes()
@@ -97,7 +97,7 @@ class BrokenFiles(unittest.TestCase):
         self.refuse_all(self.flipped("blocked"))
 
     def test_flipped_bytes_of_other_kinds(self):
-        for kind in ["bitmap", "scalable", "hash-set"]:
+        for kind in ["bitmap", "chain", "hash-set"]:
             self.refuse_all(self.chance.sample(list(self.flipped(kind)), 120))
 
     def test_truncated_files(self):

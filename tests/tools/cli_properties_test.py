@@ -17,7 +17,8 @@ from pathlib import Path
 
 BINARY = os.environ.get("BLOOMERY") or sys.exit("set BLOOMERY to the path of the command")
 SEED = int(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].isdigit() else 20260701
-HASHED_KINDS = ["classic", "blocked", "split-block", "counting", "spectral", "hash-set", "scalable"]
+HASHED_KINDS = ["classic", "blocked", "split-block", "counting", "spectral", "hash-set"]
+HASHED_KINDS += ["scalable", "chain"]
 
 
 def bloomery(*words, stdin=b"", check=True, **more):

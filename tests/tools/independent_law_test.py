@@ -394,6 +394,33 @@ def hash_set(_, keys, seed):
     return b"".join(struct.pack("<QQ", high, low) for high, low in hashes)
 
 
+def scalable(shape, keys, seed):
+    """For a table that has not grown: all prefixes have all of their bits."""
+    q, slots, width = struct.unpack("<III", shape)
+    entries = sorted({hash64(key, seed) >> (65 - q - width) for key in keys})
+    blocks = 2 ** (q - 6) + 2
+    words = -(-(80 + slots * (1 + width)) // 64)
+    images, spills, used = [0] * blocks, [0] * blocks, [0] * blocks
+    at = 0
+    for i, entry in enumerate(entries):
+        quotient = entry >> (width - 1)
+        home = quotient // 64
+        at = max(at, home * slots)
+        block, slot = divmod(at, slots)
+        for spilled in range(home + 1, block + 1):
+            spills[spilled] += 1
+        used[block] += 1
+        images[home] |= 1 << quotient % 64
+        if i + 1 == len(entries) or entries[i + 1] >> (width - 1) != quotient:
+            images[block] |= 1 << (80 + slot)
+        field = (entry & 2 ** (width - 1) - 1) << 1 | 1
+        images[block] |= field << (80 + slots + slot * width)
+        at += 1
+    for block in range(blocks):
+        images[block] |= spills[block] << 64 | used[block] << 73
+    return b"".join(image.to_bytes(8 * words, "little") for image in images) + bytes(8)
+
+
 # -- the image ------------------------------------------------------------------------------------
 
 
@@ -506,6 +533,8 @@ class IndependentLaw(unittest.TestCase):
 
     def test_hash_set_is_the_sorted_wide_hashes(self):
         self.compare(12, hash_set, texts(1000), "--kind", "hash-set")
+        for flags in (["-n", "2000"], ["-n", "1250", "-p", "1e-6"], ["-n", "9000", "-p", "20%"]):
+            self.compare(13, scalable, texts(1000), "--kind", "scalable", *flags)
         self.compare(12, hash_set, texts(1000), "--kind", "hash-set", "--seed", "7", seed=7)
 
     def answers(self, number, law, members, flags, cpu):

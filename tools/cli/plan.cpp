@@ -32,7 +32,7 @@ is a cap, and kinds that do not fit it are left out. Nothing is made or written.
 Which kind to take: `blocked` waits once for memory per key and costs little
 more than the smallest from 10 % down to about 0.1 %; below 0.01 % it uses two
 lines. `classic` is the smallest of the grow-only kinds and waits several times.
-`scalable` needs no number of keys in advance. `fuse` and `ribbon` are smaller
+`chain` needs no number of keys in advance. `fuse` and `ribbon` are smaller
 than all of them and need all keys at once. Exact maps (bitmap, two-bit) are
 right always, and pay for their range, not for their keys.
 
