@@ -44,7 +44,7 @@ template <unsigned kind, Operation operation, Sort sort, class K, class Key>
 
 template <class K, class Key>
 void measure_kind(const KeyStore<Key>& keys) {
-  if constexpr (KeyOf<Key, K>) {
+  if constexpr (KeyOf<Key, K> && !TwoListed<K>) {
     constexpr unsigned number = K::id.number;
     Want want{.keys = key_count, .rate = Exact<K> ? 0 : 0.01};
     if constexpr (std::is_same_v<typename K::Input, Ordinal>) want.range = {0, keys.range() - 1};

@@ -45,6 +45,9 @@ void measure_kind(const KeyStore<Key>& keys, const Task& task, Findings& finding
   const std::string name(K::id.name);
   if constexpr (!KeyOf<Key, K>) {
     findings.left_out.push_back({name, "takes integers only"});
+  } else if constexpr (TwoListed<K>) {
+    if (!task.only_kind.empty())
+      findings.left_out.push_back({name, "is built from two lists, and never added to"});
   } else {
     Want want{.keys = keys.members().size(), .rate = Exact<K> ? 0 : task.rate};
     if constexpr (std::is_same_v<typename K::Input, Ordinal>) want.range = {0, keys.range() - 1};

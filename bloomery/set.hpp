@@ -28,13 +28,12 @@
 
 #include <bloomery/bits/words.hpp>
 #include <bloomery/engines/parallel.hpp>
-#include <bloomery/error.hpp>
-#include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/batch.hpp>
 #include <bloomery/sets/groups.hpp>
 #include <bloomery/sets/key_of.hpp>
 #include <bloomery/sets/key_source.hpp>
 #include <bloomery/sets/kinds.hpp>
+#include <bloomery/sets/shard.hpp>
 #include <bloomery/storage/image.hpp>
 
 namespace bloomery {
@@ -57,6 +56,10 @@ class Set {
   template <KeysOf<K> Keys>
   static Result<Set> build(const Want& want, const Keys& keys, Hasher hasher = Hasher{},
                            Threads threads = {1}) requires Buildable<K>;
+  // Cascade: matches every blocked key, no allowed one; a key in both is an Error (set_build.hpp).
+  template <KeysOf<K> Keys>
+  static Result<Set> build(const Want& want, const Keys& blocked, const Keys& allowed,
+                           Hasher hasher = Hasher{}) requires TwoListed<K>;
 
   // A private copy-on-write mapping of the file: changes stay in memory until saved.
   static Result<Set> open(const std::filesystem::path& path, const OpenOptions& options = {}) {
@@ -82,11 +85,11 @@ class Set {
 
   // True: surely new. False: there before, or (approximate kinds) looks as if.
   template <KeyOf<K> T>
-  bool add(const T& key) {
+  bool add(const T& key) requires(!TwoListed<K>) {
     return accepted(try_add(key)) == Added::fresh;
   }
   // String literals and arrays of characters.
-  bool add(std::string_view key) requires(!is_ranged) {
+  bool add(std::string_view key) requires(!is_ranged && !TwoListed<K>) {
     return accepted(try_add(key)) == Added::fresh;
   }
   bool add(std::nullptr_t) = delete;
@@ -105,6 +108,15 @@ class Set {
     return body_.may_contain(unchecked_input_of(key));
   }
   bool may_contain(std::nullptr_t) const = delete;
+
+  // Sharded: where a key lies, and a shard for one thread to add to (sets/shard.hpp).
+  template <KeyOf<K> T>
+  std::uint64_t shard_of(const T& key) const requires Sharding<K> {
+    return body_.kind().shard_of(unchecked_input_of(key));
+  }
+  auto shard(std::uint64_t number) requires Sharding<K> {
+    return Shard<K>(body_, rules_.form, hasher_, number);
+  }
 
   // Exact kinds earn the stronger word.
   template <KeyOf<K> T>
@@ -316,12 +328,6 @@ class Set {
     return std::move(body).value();
   }
 
-  static Added accepted(Added added) {
-    if (added == Added::full)
-      throw Failure({Code::full, "the set is full and could not take the key"});
-    return added;
-  }
-
   // What knows the keys: the kind, or the composite.
   const auto& core() const {
     if constexpr (Kind<K>)
@@ -341,7 +347,6 @@ class Set {
     if constexpr (!is_ranged) join_shared(rules_.form, form_of<T, K>);
   }
 
-  // Every hash has a place; an integer only inside the range.
   template <class T>
   bool has_place(const T& key) const {
     return key_has_place(core(), key);
@@ -353,19 +358,14 @@ class Set {
   }
 
   template <class T>
-  void expect_place(const T& key) const {
-    if (!has_place(key)) throw std::out_of_range("the integer is outside the range of the map");
-  }
-
-  template <class T>
   Input input_of(const T& key) const {
-    expect_place(key);
+    expect_place(core(), key);
     return unchecked_input_of(key);
   }
 
   template <class T>
   void begin_adding(std::span<const T> keys) {
-    for (const T& key : keys) expect_place(key);
+    for (const T& key : keys) expect_place(core(), key);
     if (!keys.empty()) note_form<T>();
   }
 

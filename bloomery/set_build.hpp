@@ -1,11 +1,14 @@
-// Set<Kind>::build: static sets from all their keys at once.
+// Set<Kind>::build: sets that are made from all their keys at once.
 //
 //    auto listed = bloomery::Set<bloomery::BinaryFuse>::build({.rate = 0.01}, urls);
 //    if (listed->may_contain(url)) ...
+//    auto spam = bloomery::Set<bloomery::Cascade>::build({.rate = 0.01}, blocked, allowed);
+//    if (spam->may_contain(sender)) ...
 //
-// Keys are hashed whenever they are gone through, so no array of hashes is made (sets/build.hpp).
+// Static kinds hash their keys whenever they are gone through, so no array of hashes is made
+// (sets/build.hpp); a cascade keeps the hashes of both lists (sets/cascade_builder.hpp).
 // Limits:  repeated keys are one; none can be added later.
-// Threads: as many as are given; same bytes as with one.
+// Threads: as many as are given; same bytes as with one. A cascade is built by one.
 #pragma once
 
 #include <ranges>
@@ -25,6 +28,18 @@ Result<Set<K>> Set<K>::build(const Want& want, const Keys& keys, Hasher hasher,
   if (!body) return body.error();
   Set set(std::move(*body), hasher);
   if (source.size() != 0) set.template note_form<std::ranges::range_value_t<Keys>>();
+  return set;
+}
+
+template <class K>
+template <KeysOf<K> Keys>
+Result<Set<K>> Set<K>::build(const Want& want, const Keys& blocked, const Keys& allowed,
+                             Hasher hasher) requires TwoListed<K> {
+  auto body = K::Builder::build(want, hashed_source<Input>(as_span(blocked), hasher),
+                                hashed_source<Input>(as_span(allowed), hasher));
+  if (!body) return body.error();
+  Set set(std::move(*body), hasher);
+  if (!std::ranges::empty(blocked)) set.template note_form<std::ranges::range_value_t<Keys>>();
   return set;
 }
 

@@ -62,6 +62,7 @@ struct AnySet::Body {
   virtual std::optional<Range> range() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> shape_facts() const = 0;
   virtual std::optional<std::uint64_t> stuck() const = 0;
+  virtual std::optional<Lists> lists() const = 0;
   virtual Parts parts() const = 0;
 };
 
@@ -78,10 +79,11 @@ inline constexpr KindRow row_of{
     .id = K::id,
     .input = takes_ordinals<K> ? InputForm::ordinal : InputForm::hashed,
     .exact = Exact<K>,
-    .grows = !Kind<K>,
+    .grows = !Kind<K> && !TwoListed<K>,
     .removes = Removable<K>,
     .counts = Countable<K>,
     .built = Buildable<K>,
+    .two_lists = TwoListed<K>,
     .complete = [](Want want) { return complete<K>(want); },
     .planned_bytes = [](const Want& want) -> Result<std::uint64_t> {
       const auto shape = K::plan(want);

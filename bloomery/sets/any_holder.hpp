@@ -52,6 +52,8 @@ struct Holder : AnySet::Body {
   Result<std::size_t> add_source(const Texts<std::string_view, Input>& texts, Sink&& sink) {
     if constexpr (Buildable<K>)
       return takes_no_more(K::id.name);
+    else if constexpr (TwoListed<K>)
+      return K::takes_no_more();
     else if constexpr (Kind<K> && !Bounded<K>)
       return held.add_all(texts, sink);
     else
@@ -85,6 +87,8 @@ struct Holder : AnySet::Body {
   Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) override {
     if constexpr (Buildable<K>)
       return takes_no_more(K::id.name);
+    else if constexpr (TwoListed<K>)
+      return K::takes_no_more();
     else if constexpr (takes_hashes<K>)
       return held.add_all(hashes, fresh);
     else
@@ -129,6 +133,9 @@ struct Holder : AnySet::Body {
       if (const char* why = held.removal_refused()) return Error{Code::unsound, why};
       return removed == nullptr ? held.remove_all(source, CountOnly{})
                                 : held.remove_all(source, ToBools(removed));
+    } else if constexpr (TwoListed<K>) {
+      return Error{Code::unsound, "a " + std::string(K::id.name) +
+                                      " can not let go of a key; build it anew from both lists"};
     } else if constexpr (Buildable<K>) {
       return Error{Code::unsound, "a " + std::string(K::id.name) +
                                       " set can not let go of a key; build it anew from the "
@@ -294,6 +301,8 @@ struct Holder : AnySet::Body {
       return shape_facts_of<K>(held.kind().shape());
     else if constexpr (requires { held.links(); })
       return {{"links", std::to_string(held.links())}};
+    else if constexpr (TwoListed<K>)
+      return shape_facts_of<BlockedBloom>(held.filter().kind().shape());
     else
       return {};
   }
@@ -301,6 +310,13 @@ struct Holder : AnySet::Body {
   std::optional<std::uint64_t> stuck() const override {
     if constexpr (requires { held.kind().stuck(); })
       return held.kind().stuck();
+    else
+      return std::nullopt;
+  }
+
+  std::optional<AnySet::Lists> lists() const override {
+    if constexpr (TwoListed<K>)
+      return AnySet::Lists{held.allowed(), held.listed()};
     else
       return std::nullopt;
   }

@@ -50,6 +50,11 @@ Result<AnySet> AnySet::make(std::string_view kind, const Want& want, Hasher hash
                              " set is built from all its keys at once and can not begin empty; "
                              "build it from the keys, or choose a kind that can be added to, such "
                              "as blocked"});
+    } else if constexpr (TwoListed<K>) {
+      made.emplace(Error{Code::unsupported,
+                         "a " + std::string(kind) +
+                             " is built from a block list and an allow list at once and can not "
+                             "begin empty"});
     } else {
       auto body = bloomery::Body<K>::make(want);
       if (!body) {
@@ -83,6 +88,11 @@ std::optional<Result<AnySet>> AnySet::built(std::string_view kind, const Want& w
   return made;
 }
 
+AnySet AnySet::of(Cascade cascade, Hasher hasher, KeyRules rules) {
+  return AnySet(std::make_unique<detail::Holder<Cascade>>(std::move(cascade)), hasher,
+                std::move(rules));
+}
+
 Result<AnySet> AnySet::from_parts(Parts parts, Hasher hasher, KeyRules rules) {
   if (const char* refused = kernels_refused()) return Error{Code::unsupported, refused};
   if (parts.parts.empty()) return Error{Code::damaged, "the image holds no part"};
@@ -109,7 +119,13 @@ Result<void> AnySet::check_part(const Part& part, std::uint64_t payload_bytes) {
     if constexpr (requires { K::check; }) {
       if (K::id.number != part.kind) return;
       auto shape = decode_shape<K>(part.shape);
-      checked.emplace(shape ? K::check(*shape, payload_bytes) : Result<void>(shape.error()));
+      // Equal sets side by side are checked as one of them.
+      if (part.count == 0 || payload_bytes % part.count != 0)
+        checked.emplace(Error{
+            Code::damaged, std::to_string(part.count) + " equal sets do not have that many bytes"});
+      else
+        checked.emplace(shape ? K::check(*shape, payload_bytes / part.count)
+                              : Result<void>(shape.error()));
     }
   });
   if (!checked)
@@ -247,6 +263,7 @@ std::vector<std::pair<std::string, std::string>> AnySet::shape_facts() const {
   return body_->shape_facts();
 }
 std::optional<std::uint64_t> AnySet::stuck() const { return body_->stuck(); }
+std::optional<AnySet::Lists> AnySet::lists() const { return body_->lists(); }
 Parts AnySet::parts() const { return body_->parts(); }
 
 }  // namespace bloomery

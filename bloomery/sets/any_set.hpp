@@ -26,6 +26,8 @@
 
 namespace bloomery {
 
+class Cascade;
+
 // What a set wants to be given.
 enum class InputForm {
   hashed,   // text or bytes; the set hashes
@@ -37,10 +39,11 @@ struct KindRow {
   KindId id;
   InputForm input;
   bool exact;
-  bool grows;    // needs no number of keys in advance
-  bool removes;  // keys can be removed; from spectral only when that was planned
-  bool counts;   // tells how often a key was added
-  bool built;    // from all its keys at once, and never added to
+  bool grows;      // needs no number of keys in advance
+  bool removes;    // keys can be removed; from spectral only when that was planned
+  bool counts;     // tells how often a key was added
+  bool built;      // from all its keys at once, and never added to
+  bool two_lists;  // from keys that match and keys that do not at once, and never added to
   // Bytes and rate of a set of this kind for this want; completes a want that has memory.
   Result<Want> (*complete)(Want);
   Result<std::uint64_t> (*planned_bytes)(const Want&);
@@ -60,6 +63,8 @@ class AnySet {
                               const Crew& crew = {});
   static Result<AnySet> build(std::string_view kind, const Want& want, std::span<const Hash> hashes,
                               Hasher hasher = Hasher{}, const Crew& crew = {});
+  // A set that was built from two lists (sets/cascade_builder.hpp).
+  static AnySet of(Cascade cascade, Hasher hasher, KeyRules rules);
   // Puts together what storage opened; refuses parts that do not fit each other.
   static Result<AnySet> from_parts(Parts parts, Hasher hasher, KeyRules rules);
   // Checks one part as far as that is possible without its payload: known kind, sound shape, and a
@@ -132,6 +137,13 @@ class AnySet {
 
   // Counters that have reached their end and will never be lowered again, of kinds that have them.
   std::optional<std::uint64_t> stuck() const;
+
+  // Of a set that was built from two lists.
+  struct Lists {
+    std::uint64_t allowed = 0;     // keys of the allow list
+    std::uint64_t exceptions = 0;  // those of them that are listed, since the filter matches them
+  };
+  std::optional<Lists> lists() const;
 
   // Borrows the payload: valid until the set changes or goes.
   Parts parts() const;

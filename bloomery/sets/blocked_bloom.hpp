@@ -96,6 +96,7 @@ class BlockedBloom {
   }
 
   Shape shape() const { return shape_; }
+  std::span<std::byte> bytes_lent() const { return std::as_writable_bytes(words()); }
 
   Slot locate(Hash hash) const {
     const std::uint64_t first = mulhi(hash.bits, shape_.blocks);
@@ -128,6 +129,19 @@ class BlockedBloom {
     if (!is_simple_) [[unlikely]]
       return has_rounds(slot.hash);
     return round_has(line(slot.first), remix(slot.hash, 0), first_round_);
+  }
+  // The same for any shape and for a second line that was chosen elsewhere (sets/sharded.hpp).
+  Added add_at(const Slot& slot) {
+    bool fresh = mark_line(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
+    if (shape_.lines == 2)
+      fresh |= mark_line(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
+    return added(fresh);
+  }
+  bool has_at(const Slot& slot) const {
+    bool all = line_has_all(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
+    if (shape_.lines == 2)
+      all &= line_has_all(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
+    return all;
   }
   bool may_contain_shared(const Slot& slot) const {
     return each_probe(slot, [&](const std::uint64_t& word, std::uint64_t bit) {
@@ -214,20 +228,8 @@ class BlockedBloom {
 
   // Several rounds or lines. Out of line and from the hash alone, so that loops over simple keys
   // stay short.
-  [[gnu::noinline]] Added add_rounds(Hash hash) {
-    const Slot slot = locate(hash);
-    bool fresh = mark_line(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
-    if (shape_.lines == 2)
-      fresh |= mark_line(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
-    return added(fresh);
-  }
-  [[gnu::noinline]] bool has_rounds(Hash hash) const {
-    const Slot slot = locate(hash);
-    bool all = line_has_all(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
-    if (shape_.lines == 2)
-      all &= line_has_all(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
-    return all;
-  }
+  [[gnu::noinline]] Added add_rounds(Hash hash) { return add_at(locate(hash)); }
+  [[gnu::noinline]] bool has_rounds(Hash hash) const { return has_at(locate(hash)); }
 
   bool mark_line(std::uint64_t* at, std::uint64_t first, std::uint64_t second) {
     bool fresh = round_mark(at, first, first_round_);

@@ -70,6 +70,19 @@ concept Buildable = Kind<S> && !Addable<S> &&
   { S::build(source, want, crew) } -> std::same_as<Result<Built<S>>>;
 };
 
+// Built at once from two lists, keys that shall match and keys that shall not, and never added to.
+template <class S>
+concept TwoListed = requires {
+  requires S::two_lists;
+};
+
+// Cut into shards: all that a key reads or writes lies in one of them.
+template <class S>
+concept Sharding = Addable<S> && requires(const S s, typename S::Input in) {
+  { s.shards() } -> std::same_as<std::uint64_t>;
+  { s.shard_of(in) } -> std::same_as<std::uint64_t>;
+};
+
 // May have no room for a key: add then says Added::full and has changed nothing.
 template <class S>
 concept Bounded = Addable<S> && requires {

@@ -9,6 +9,7 @@
 #include <span>
 #include <stdexcept>
 
+#include <bloomery/error.hpp>
 #include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/concepts.hpp>
 #include <bloomery/sets/key_rules.hpp>
@@ -59,6 +60,19 @@ bool key_has_place(const K& kind, const T& key) {
       if (key < 0) return false;
     return kind.in_range(input_from<Ordinal>(key, Hasher{}));
   }
+}
+
+template <class K, class T>
+void expect_place(const K& kind, const T& key) {
+  if (!key_has_place(kind, key))
+    throw std::out_of_range("the integer is outside the range of the map");
+}
+
+// Throws what a set without room says.
+inline Added accepted(Added added) {
+  if (added == Added::full)
+    throw Failure({Code::full, "the set is full and could not take the key"});
+  return added;
 }
 
 inline void expect_room(std::size_t room, std::size_t needed) {

@@ -3,13 +3,15 @@
 //
 //    1 bitmap   2 two-bit   3 classic   4 blocked   5 split-block   12 hash-set   13 scalable
 //    6 counting 7 spectral  8 cuckoo    9 window    10 fuse         11 ribbon
-//    1002 chain: a form of image (Form::chain), not the kind of a part
+//    1002 chain  1003 sharded  1004 cascade: forms of image (parts.hpp), not kinds of a part
 #pragma once
 
 #include <bloomery/sets/binary_fuse.hpp>
 #include <bloomery/sets/bitmap.hpp>
 #include <bloomery/sets/blocked_bloom.hpp>
 #include <bloomery/sets/bloom_chain.hpp>
+#include <bloomery/sets/cascade.hpp>
+#include <bloomery/sets/cascade_builder.hpp>
 #include <bloomery/sets/classic_bloom.hpp>
 #include <bloomery/sets/counting_bloom.hpp>
 #include <bloomery/sets/cuckoo.hpp>
@@ -17,6 +19,7 @@
 #include <bloomery/sets/owned.hpp>
 #include <bloomery/sets/ribbon.hpp>
 #include <bloomery/sets/scalable.hpp>
+#include <bloomery/sets/sharded.hpp>
 #include <bloomery/sets/spectral_bloom.hpp>
 #include <bloomery/sets/split_block.hpp>
 #include <bloomery/sets/two_bit_map.hpp>
@@ -34,13 +37,14 @@ struct KindList {
 };
 
 // Kinds that are lent their bytes.
-using PlainKinds = KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock,
-                            CountingBloom, SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon>;
-// Sets built on other sets, or that grow: they take memory as they need it.
-using Composites = KindList<BloomChain, HashSet, Scalable>;
-using AllKinds =
+using PlainKinds =
     KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, CountingBloom,
-             SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon, BloomChain, HashSet, Scalable>;
+             SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon, Sharded>;
+// Sets built on other sets, or that grow: they take memory as they need it.
+using Composites = KindList<BloomChain, HashSet, Scalable, Cascade>;
+using AllKinds = KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, CountingBloom,
+                          SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon, Sharded,
+                          BloomChain, HashSet, Scalable, Cascade>;
 
 // What holds a set of this kind: the composite itself, or a plain kind with memory of its own.
 template <class K>

@@ -58,9 +58,7 @@ class Owned {
 
   static Result<Owned> from_part(Part part) {
     if (const char* refused = kernels_refused()) return Error{Code::unsupported, refused};
-    if (part.kind != K::id.number)
-      return Error{Code::mismatch, "the image does not hold a " + std::string(K::id.name) + " set"};
-    auto shape = decode_shape<K>(part.shape);
+    auto shape = shape_of(part);
     if (!shape) return shape.error();
     if (auto sound = K::check(*shape, part.payload.size()); !sound) return sound.error();
     // Parts that are only lent are copied.
@@ -82,7 +80,7 @@ class Owned {
   }
 
   static Result<Owned> from_parts(Parts parts) {
-    if (parts.form != Form::single || parts.parts.size() != 1)
+    if (parts.form != form || parts.parts.size() != 1)
       return Error{Code::mismatch,
                    "the image holds a composite, not a single " + std::string(K::id.name) + " set"};
     return from_part(std::move(parts.parts.front()));
@@ -90,15 +88,20 @@ class Owned {
 
   // Borrows the payload.
   Part part() const {
-    return {.kind = K::id.number,
-            .shape = encode_shape<K>(kind_.shape()),
-            .capacity = ledger_.capacity,
-            .rate_asked = ledger_.rate_asked,
-            .adds = ledger_.adds,
-            .payload = memory_.bytes()};
+    Part part{.kind = K::id.number,
+              .capacity = ledger_.capacity,
+              .rate_asked = ledger_.rate_asked,
+              .adds = ledger_.adds,
+              .payload = memory_.bytes()};
+    if constexpr (requires { K::to_part(kind_.shape(), part); })
+      K::to_part(kind_.shape(), part);
+    else
+      part.shape = encode_shape<K>(kind_.shape());
+    return part;
   }
   Parts parts() const {
     Parts parts;
+    parts.form = form;
     parts.parts.push_back(part());
     return parts;
   }
@@ -262,10 +265,31 @@ class Owned {
     kind_.fill();
     ledger_.adds = counted_adds(full_adds_ + spread_ + 1);
   }
+  void note_added_shared(std::size_t fresh) {
+    std::atomic_ref(ledger_.adds).fetch_add(fresh, std::memory_order_relaxed);
+  }
   // After `fresh` keys were added through kind().
   void note_added(std::size_t fresh) { ledger_.adds += fresh; }
 
  private:
+  // A form of image of its own, or a single part.
+  static constexpr Form form = [] {
+    if constexpr (requires { K::form; })
+      return K::form;
+    else
+      return Form::single;
+  }();
+  static Result<typename K::Shape> shape_of(const Part& part) {
+    if constexpr (requires { K::from_part(part); }) {
+      return K::from_part(part);
+    } else {
+      if (part.kind != K::id.number)
+        return Error{Code::mismatch,
+                     "the image does not hold a " + std::string(K::id.name) + " set"};
+      return decode_shape<K>(part.shape);
+    }
+  }
+
   Owned(const typename K::Shape& shape, Memory memory, const Ledger& ledger)
       : memory_(std::move(memory)), kind_(shape, memory_.bytes()), ledger_(ledger) {
     const double lost = Exact<K> || Buildable<K> ? 0 : expected_losses(shape, ledger.capacity);

@@ -28,6 +28,7 @@ enum class Form : std::uint16_t {
 
 struct Part {
   std::uint16_t kind = 0;             // KindId::number
+  std::uint32_t count = 1;            // equal sets side by side in the payload; sharded has many
   std::vector<std::byte> shape = {};  // field by field, little-endian, no padding; at most 128
   std::uint64_t capacity = 0;         // keys it was planned for
   double rate_asked = 0;

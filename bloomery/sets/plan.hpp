@@ -38,6 +38,8 @@ struct Want {
   bool removal = false;            // for spectral: keys shall be removable
   // Static kinds: what building may take beside the set and the keys; 0: up to 24 bytes a key.
   std::uint64_t scratch_bytes = 0;
+  std::uint64_t allowed = 0;  // for cascade: keys that shall not match
+  std::uint64_t shards = 0;   // for sharded: how many; 0: so that each has at most 64 KiB
 };
 
 // Refuses keys and rates that no approximate set can have; the sentence says what to write.

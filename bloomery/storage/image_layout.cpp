@@ -15,7 +15,7 @@ namespace {
 struct Record {
   std::uint16_t kind = 0;
   std::uint16_t shape_length = 0;
-  std::uint32_t count = 1;  // equal sets side by side in the payload; always 1 so far
+  std::uint32_t count = 1;  // equal sets side by side in the payload
   std::uint64_t stride = 0;
   std::uint64_t capacity = 0;
   double rate_asked = 0;
@@ -202,7 +202,8 @@ void put_record(const Part& part, const Region& payload, std::span<std::byte> in
   Record record;
   record.kind = part.kind;
   record.shape_length = static_cast<std::uint16_t>(part.shape.size());
-  record.stride = payload.length;
+  record.count = part.count;
+  record.stride = payload.length / part.count;
   record.capacity = part.capacity;
   record.rate_asked = part.rate_asked;
   record.adds = part.adds;
@@ -221,13 +222,15 @@ Result<void> take_record(std::span<const std::byte> bytes, Directory& directory)
   const auto shape = std::span(record.shape).first(record.shape_length);
   if (!only_holds(record, bytes) || !all_zero(std::span(record.shape).subspan(record.shape_length)))
     return damaged("an unused byte of " + record_name(number) + " is not zero");
-  if (record.count != 1)
+  if (record.count != 1 && directory.parts.form != Form::sharded)
     return Error{Code::unsupported, record_name(number) + " holds " + std::to_string(record.count) +
                                         " sets side by side; this version reads one"};
-  if (record.stride != record.payload.length)
+  if (record.count == 0 || record.payload.length % record.count != 0 ||
+      record.stride != record.payload.length / record.count)
     return damaged("the stride of " + record_name(number) + " is not its payload");
   Part part;
   part.kind = record.kind;
+  part.count = record.count;
   part.shape.assign(shape.begin(), shape.end());
   part.capacity = record.capacity;
   part.rate_asked = record.rate_asked;
@@ -369,6 +372,11 @@ Result<void> check_form(const Parts& parts) {
   if (parts.parts.empty() || parts.parts.size() > most_records)
     return damaged("it has " + std::to_string(parts.parts.size()) + " parts; an image has 1 to " +
                    std::to_string(most_records));
+  if (parts.form == Form::sharded && parts.parts.size() != 1)
+    return damaged("its shards are " + std::to_string(parts.parts.size()) + " parts, not one");
+  for (const Part& part : parts.parts)
+    if (part.count == 0 || (part.count != 1 && parts.form != Form::sharded))
+      return damaged("only a sharded set has parts that are several sets side by side");
   if (parts.form == Form::single && parts.parts.size() != 1)
     return damaged("it is a single set and has " + std::to_string(parts.parts.size()) + " parts");
   return {};

@@ -276,6 +276,7 @@ TEST(StaticLaws, AnySetOfTheSameKindHasTheSameBytes) {
 TEST(StaticLaws, AnySetBuildsEveryHashedKindFromItsKeys) {
   const std::vector<std::string_view> texts = {"one", "two", "three", "two"};
   for (const KindRow& row : AnySet::register_rows()) {
+    if (row.two_lists) continue;
     SCOPED_TRACE(std::string(row.id.name));
     const auto set = AnySet::build(row.id.name, {.rate = 1e-4}, texts);
     if (row.input == InputForm::ordinal) {

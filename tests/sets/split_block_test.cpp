@@ -116,7 +116,7 @@ TEST(SplitBlock, TheLastOfTwoToThe31BlocksCanBeChosen) {
 }
 
 TEST(SplitBlock, WhatItsThirtyTwoBitsCanNotHoldIsRefused) {
-  for (const Want want :
+  for (const Want& want :
        {Want{.keys = 1'000, .rate = 0.9e-7}, Want{.keys = std::uint64_t{1} << 40, .rate = 0.01}}) {
     const auto shape = SplitBlock::plan(want);
     ASSERT_FALSE(shape);

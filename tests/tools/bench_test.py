@@ -80,7 +80,9 @@ class Bench(unittest.TestCase):
             if kind["kind"] in EXACT_MAPS | {"hash-set"}:
                 self.assertEqual(kind["rate"], 0, "exact kinds let no stranger pass")
             else:
-                self.assertGreater(kind["rate"], 0.01 / 3, "20,000 strangers show the rate")
+                # What grows keeps more than half of its rate for what is still to come.
+                least = 0.01 / (6 if kind["kind"] == "scalable" else 3)
+                self.assertGreater(kind["rate"], least, "20,000 strangers show the rate")
         self.check_sizes(found, "1%", "--range", f"0..{2**17 - 1}")
 
     def test_strings_leave_out_the_exact_maps(self):

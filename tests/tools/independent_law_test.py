@@ -104,17 +104,27 @@ def line_bits(first, second, probes):
     return bits + line_round(second, probes - 8) if probes > 8 else bits
 
 
-def blocked(shape, keys, seed):
+def blocked_places(h, blocks, probes, lines):
+    """The bits that a hash takes."""
+    first = 512 * mulhi(h, blocks)
+    places = [first + bit for bit in line_bits(remix(h, 0), remix(h, 1), probes)]
+    if lines == 2:
+        second = 512 * mulhi(remix(h, 2), blocks)
+        places += [second + bit for bit in line_bits(remix(h, 3), remix(h, 4), probes)]
+    return places
+
+
+def blocked_of_hashes(shape, hashes):
     blocks, probes, lines = struct.unpack("<QII", shape)
     bits = Bits(512 * blocks)
-    for key in keys:
-        h = hash64(key, seed)
-        for bit in line_bits(remix(h, 0), remix(h, 1), probes):
-            bits.set(512 * mulhi(h, blocks) + bit)
-        if lines == 2:
-            for bit in line_bits(remix(h, 3), remix(h, 4), probes):
-                bits.set(512 * mulhi(remix(h, 2), blocks) + bit)
+    for h in hashes:
+        for bit in blocked_places(h, blocks, probes, lines):
+            bits.set(bit)
     return bytes(bits.bytes)
+
+
+def blocked(shape, keys, seed):
+    return blocked_of_hashes(shape, [hash64(key, seed) for key in keys])
 
 
 def classic(shape, keys, seed):
@@ -424,19 +434,29 @@ def scalable(shape, keys, seed):
 # -- the image ------------------------------------------------------------------------------------
 
 
-def read_image(path):
-    """The kind number, shape and payload of an image with a single part."""
+def read_parts(path):
+    """The form of an image, and the kind number, shape and payload of each of its parts."""
     image = Path(path).read_bytes()
     slots = [image[at : at + 4096] for at in (0, 4096)]
     slots = [slot for slot in slots if slot[:8] == b"\x89BLMY\r\n\x1a"]
     newest = max(slots, key=lambda slot: struct.unpack_from("<Q", slot, 32))
     (directory,) = struct.unpack_from("<Q", newest, 88)
     form, record_bytes, records = struct.unpack_from("<HHI", image, directory)
-    assert (form, record_bytes, records) == (1, 256, 1), "not a single set"
-    record = image[directory + 32 : directory + 32 + record_bytes]
-    kind, shape_bytes = struct.unpack_from("<HH", record)
-    offset, length = struct.unpack_from("<QQ", record, 72)
-    return kind, record[128 : 128 + shape_bytes], image[offset : offset + length]
+    assert record_bytes == 256
+    parts = []
+    for at in range(directory + 32, directory + 32 + records * record_bytes, record_bytes):
+        record = image[at : at + record_bytes]
+        kind, shape_bytes = struct.unpack_from("<HH", record)
+        offset, length = struct.unpack_from("<QQ", record, 72)
+        parts.append((kind, record[128 : 128 + shape_bytes], image[offset : offset + length]))
+    return form, parts
+
+
+def read_image(path):
+    """The kind number, shape and payload of an image with a single part."""
+    form, parts = read_parts(path)
+    assert (form, len(parts)) == (1, 1), "not a single set"
+    return parts[0]
 
 
 def texts(count):
@@ -588,6 +608,62 @@ class IndependentLaw(unittest.TestCase):
 
     def test_ribbon_answers_are_as_written(self):
         self.static(11, "ribbon", Ribbon)
+
+    def test_cascade_is_a_filter_of_low_halves_and_the_sorted_wide_hashes_that_it_matches(self):
+        bad = texts(1000)
+        good = [b"good-%d" % i for i in range(3000)]
+        for rate, seed in (("50%", 0), ("5%", 7), ("1e-5", 0)):
+            with self.subTest(rate=rate), tempfile.TemporaryDirectory() as scratch:
+                for name, keys in (("bad", bad), ("good", good)):
+                    (Path(scratch) / name).write_bytes(b"".join(key + b"\n" for key in keys))
+                flags = ["-q", "-o", "set", "--allow", "good", "-p", rate, "--seed", str(seed)]
+                subprocess.run(
+                    [os.environ["BLOOMERY"], "build", *flags, "bad"], cwd=scratch, check=True
+                )
+                form, parts = read_parts(Path(scratch) / "set")
+                self.assertEqual((form, [part[0] for part in parts]), (4, [4, 12]))
+                (_, shape, filtered), (_, listed, exceptions) = parts
+                low_halves = [hash128(key, seed)[1] for key in bad]
+                self.assertEqual(filtered, blocked_of_hashes(shape, low_halves))
+                numbers_of_filter = struct.unpack("<QII", shape)
+
+                def matches(low):
+                    places = blocked_places(low, *numbers_of_filter)
+                    return all(filtered[bit // 8] >> bit % 8 & 1 for bit in places)
+
+                wide = sorted({hash128(key, seed) for key in good})
+                law = [both for both in wide if matches(both[1])]
+                self.assertEqual(
+                    exceptions, b"".join(struct.pack("<QQ", high, low) for high, low in law)
+                )
+                self.assertEqual(listed, struct.pack("<Q", len(law)))
+
+    def test_sharded_bits_are_blocked_ones_and_the_second_line_lies_in_the_shard(self):
+        keys = texts(1000)
+        for rate, shards, expected_lines in (("1%", 7, 1), ("0.02%", 16, 1), ("1e-5", 2, 2)):
+            many = ["-n", "200k"] if expected_lines == 2 else []
+            with self.subTest(rate=rate), tempfile.TemporaryDirectory() as scratch:
+                (Path(scratch) / "keys").write_bytes(b"".join(key + b"\n" for key in keys))
+                flags = ["-q", "-o", "set", "--kind", "sharded", "--shards", str(shards)]
+                subprocess.run(
+                    [os.environ["BLOOMERY"], "build", *flags, *many, "-p", rate, "keys"],
+                    cwd=scratch,
+                    check=True,
+                )
+                form, [(kind, shape, payload)] = read_parts(Path(scratch) / "set")
+                self.assertEqual((form, kind), (3, 4))
+                blocks, probes, lines = struct.unpack("<QII", shape)
+                self.assertEqual(lines, expected_lines)
+                bits = Bits(512 * blocks * shards)
+                for key in keys:
+                    h = hash64(key, 0)
+                    for bit in blocked_places(h, blocks * shards, probes, 1):
+                        bits.set(bit)
+                    if lines == 2:
+                        second = mulhi(h, shards) * blocks + mulhi(remix(h, 2), blocks)
+                        for bit in line_bits(remix(h, 3), remix(h, 4), probes):
+                            bits.set(512 * second + bit)
+                self.assertEqual(payload, bytes(bits.bytes))
 
     def test_shapes_cover_short_full_and_second_rounds(self):
         """The cases above are worth little if planning never gives these shapes."""

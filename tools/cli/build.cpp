@@ -5,6 +5,7 @@
 //                                      dropped unless the kind counts them: the number of distinct
 //                                      keys is exact, and the file depends only on which lines
 //                                      there are, not on their order
+//    --allow                           two lists --> filter and exceptions (cascade_builder.hpp)
 //    files of very many lines          two passes: lines are counted, repeats too, then added
 //    static kinds (fuse, ribbon)       one pass: lines --> 64-bit hashes in memory --> set; more
 //                                      lines than fit the cap are refused
@@ -15,6 +16,7 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 #include <memory>
@@ -23,6 +25,8 @@
 #include <bloomery/engines/lines.hpp>
 #include <bloomery/engines/numbers.hpp>
 #include <bloomery/sets/any_set.hpp>
+#include <bloomery/sets/cascade_builder.hpp>
+#include <bloomery/sets/sharded.hpp>
 #include <bloomery/storage/image.hpp>
 
 #include "command.hpp"
@@ -41,9 +45,11 @@ struct BuildFlags {
   SizeFlags size;
   Word kind;
   Word range;
+  Word shards;
   Word like;
   Word most_count;
   bool removable = false;
+  std::vector<std::string> allow;
   LineFlags lines;
   OutputFlags output;
   HashFlags hash;
@@ -82,11 +88,19 @@ makes it one). The rule is stored in the set file, and `check` obeys it.
 key stays out of the file, and those who ask need it too. --like F takes kind,
 size, hash and line rule of another set file, so that the two can be united.
 
+--allow FILE makes a block list with an allow list, of kind cascade: every line
+of the files matches, no line of FILE does, and lines of neither pass at the rate
+asked. A line that is in both is an error that names it. It takes 24 bytes of
+memory for each allowed line (48 from a pipe) beside the 8 for each other line.
+What is built so takes no more lines later.
+
 A set that gets more keys than planned is written all the same, with a warning;
 --strict makes that exit code 3.
 
 The report on standard output: kind, keys, keys_estimated, capacity, bytes,
-bits_per_key, fill, rate_asked, rate_now, hash, hardened, lines_in, seconds
+bits_per_key, fill, rate_asked, rate_now, hash, hardened, lines_in, seconds; with
+--allow also allowed, exceptions (allowed lines that had to be listed) and
+lines_allowed
 
 Exit codes: 0 good, 2 error, 3 overfull with --strict.
 
@@ -95,6 +109,7 @@ Examples:
   bloomery build -o seen.bloom -n 10M -p 0.1% urls.txt
   bloomery build -o phones.map --kind bitmap --range 0..99999999 phones.txt
   bloomery build -o today.bloom --like yesterday.bloom today.txt
+  bloomery build -o spam.bloom --allow customers.txt spammers.txt
 )";
 
 std::string kind_names() {
@@ -115,8 +130,16 @@ void add_flags(CLI::App& parser, BuildFlags& flags) {
   parser.add_option("--most-count", flags.most_count, "spectral: how far it shall count; 65535")
       ->type_name("N");
   parser.add_flag("--removable", flags.removable, "spectral: keys shall be removable");
+  parser.add_option("--shards", flags.shards, "sharded: how many; each at most 64 KiB by default")
+      ->type_name("N");
   parser.add_option("--like", flags.like, "kind, size, hash and line rule of this set file")
       ->type_name("F");
+  parser
+      .add_option("--allow", flags.allow,
+                  "lines that shall not match; may be given several times; - is standard input")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
   add_line_flags(parser, flags.lines);
   add_crlf_flag(parser, flags.lines,
                 "whether a carriage return at the end of a line is part of the key; strip");
@@ -146,10 +169,24 @@ const KindRow& row_named(const std::string& name) {
                      kind_names()));
 }
 
+// --allow and the kind cascade belong together.
+const KindRow& row_of(const BuildFlags& flags) {
+  const KindRow& row = row_named(flags.kind.value_or(flags.allow.empty() ? "blocked" : "cascade"));
+  if (row.two_lists && flags.allow.empty())
+    refuse(
+        fmt::format("the kind {} is built from two lists; name the lines that shall not match "
+                    "with --allow FILE",
+                    row.id.name));
+  if (!row.two_lists && !flags.allow.empty())
+    refuse(
+        fmt::format("--allow makes a set of kind cascade, not {}; leave --kind out", row.id.name));
+  return row;
+}
+
 Order order_like(const BuildFlags& flags) {
   const bool more = flags.most_count || flags.removable || flags.kind || flags.size.keys ||
-                    flags.size.rate || flags.size.memory || flags.range || flags.hash.seed ||
-                    flags.hash.hardened || flags.lines.crlf;
+                    flags.size.rate || flags.size.memory || flags.range || flags.shards ||
+                    flags.hash.seed || flags.hash.hardened || flags.lines.crlf;
   if (more)
     refuse(
         "--like takes kind, size, range, hash and line rule from a set file; leave --kind, "
@@ -157,12 +194,15 @@ Order order_like(const BuildFlags& flags) {
         "--crlf out");
   const SetFile like = open_set(*flags.like, flags.hash.key_file, Verify::header);
   expect_plain_keys(like.set, *flags.like);
+  if (!flags.allow.empty() || like.set.lists())
+    refuse("a cascade can not be united with another, so --like is of no use with --allow");
   Order order;
   order.row = AnySet::find_row(like.set.kind().name);
   order.hasher = like.set.hasher();
   order.lines = {delimiter_of(flags.lines), like.set.rules().strip_cr};
   order.want.range = like.set.range().value_or(Range{});
   order.want.rate = like.set.rate_asked();
+  if (like.set.kind() == Sharded::id) order.want.shards = like.set.parts().parts.at(0).count;
   // What grows has the shape of its first part, whatever it has grown to.
   order.want.keys = like.set.parts().parts.at(0).capacity;
   if (!order.row->grows) order.shape = like.set.shape_facts();
@@ -176,8 +216,10 @@ Order order_like(const BuildFlags& flags) {
 Order order_of(const BuildFlags& flags) {
   if (flags.like) return order_like(flags);
   Order order;
-  order.row = &row_named(flags.kind.value_or("blocked"));
+  order.row = &row_of(flags);
   order.want = want_of(flags.size);
+  if (flags.shards && order.row->id != Sharded::id) refuse("--shards is for the kind sharded");
+  if (flags.shards) order.want.shards = parse_keys("--shards", *flags.shards).value();
   order.hasher = hasher_of(flags.hash);
   order.lines = {delimiter_of(flags.lines), crlf_of(flags.lines, Crlf::strip) == Crlf::strip};
   if ((flags.most_count || flags.removable) && order.row->id.name != "spectral")
@@ -212,21 +254,27 @@ class Feed {
   Feed(const BuildFlags& flags, const Order& order, Messages& messages)
       : flags_(flags), order_(order), messages_(messages) {}
 
-  Progress progress() {
+  Progress progress() { return progress(flags_.files); }
+  Progress progress(const std::vector<std::string>& files) {
     const When when = flags_.quiet ? When::never : progress_of(flags_.speech);
-    return Progress(messages_, when, total_bytes(flags_.files));
+    return Progress(messages_, when, total_bytes(files));
   }
 
   // Calls `take(lines)` for every batch of one pass; returns how many lines there were.
   template <class Take>
   std::uint64_t pass(Take&& take) {
-    Progress bar = progress();
-    Inputs inputs(flags_.files, order_.lines);
+    return pass(flags_.files, [&](Lines lines, const Inputs&) { take(lines); });
+  }
+  // The same over other files; `take` is told where the lines come from.
+  template <class Take>
+  std::uint64_t pass(const std::vector<std::string>& files, Take&& take) {
+    Progress bar = progress(files);
+    Inputs inputs(files, order_.lines);
     for (;;) {
       const auto batch = inputs.next();
       if (!batch) throw Failure(batch.error());
       if (batch->empty()) return inputs.lines_read();
-      take(*batch);
+      take(*batch, inputs);
       bar.update(inputs.bytes_read(), inputs.lines_read());
     }
   }
@@ -261,6 +309,7 @@ class Feed {
 struct Built {
   AnySet set;
   std::uint64_t lines_in;
+  std::uint64_t lines_allowed = 0;
 };
 
 // Static kinds: all at once, by as many threads as there are cores; repeats are one key.
@@ -344,6 +393,71 @@ Built build_text(Feed& feed) {
   return stream_text(feed, want);
 }
 
+// Where the lines of several files came from, by their number over all of them.
+class Places {
+ public:
+  // The next lines are those of the last batch of `inputs`.
+  void note(const Inputs& inputs, std::uint64_t lines) {
+    if (inputs.first_line() == 1) starts_.push_back({inputs.name(), count_});
+    count_ += lines;
+  }
+  std::uint64_t count() const { return count_; }
+  std::string of(std::uint64_t number) const {
+    auto start = std::upper_bound(starts_.begin(), starts_.end(), number,
+                                  [](std::uint64_t n, const Start& one) { return n < one.number; });
+    --start;
+    return fmt::format("{}, line {}", start->name, number - start->number + 1);
+  }
+
+ private:
+  struct Start {
+    std::string name;
+    std::uint64_t number;
+  };
+  std::vector<Start> starts_;
+  std::uint64_t count_ = 0;
+};
+
+std::span<const WideHash> wide_hashes(Lines lines, const Hasher& hasher,
+                                      std::span<WideHash, lines_per_batch> hashes) {
+  for (std::size_t i = 0; i < lines.size(); ++i) hashes[i] = hasher.wide(lines[i]);
+  return hashes.first(lines.size());
+}
+
+Built build_cascade(Feed& feed) {
+  const Order& order = feed.order();
+  const auto likely = [&](const std::vector<std::string>& files) {
+    return std::min(most_gathered, estimate_lines(files, order.lines).value().value_or(0));
+  };
+  CascadeBuilder builder(order.want);
+  builder.reserve(likely(feed.flags().allow), likely(feed.flags().files)).value();
+  std::array<WideHash, lines_per_batch> hashes;
+  Places allowed;
+  Places blocked;
+  feed.pass(feed.flags().allow, [&](Lines lines, const Inputs& inputs) {
+    allowed.note(inputs, lines.size());
+    builder.allow_all(wide_hashes(lines, order.hasher, hashes)).value();
+  });
+  feed.pass(feed.flags().files, [&](Lines lines, const Inputs& inputs) {
+    const std::uint64_t before = blocked.count();
+    blocked.note(inputs, lines.size());
+    auto taken = builder.block_all(wide_hashes(lines, order.hasher, hashes));
+    if (taken) return;
+    if (const auto& both = builder.conflict())
+      refuse(fmt::format("{} is in both lists: {}, and {} of --allow; take it out of one of them",
+                         quoted(lines[both->blocked - before]), blocked.of(both->blocked),
+                         allowed.of(both->allowed)));
+    throw Failure(taken.error());
+  });
+  if (blocked.count() == 0)
+    feed.messages().warning("there is no line; the set is planned for 1 key");
+  const KeyRules rules{.form = blocked.count() == 0 ? KeyForm::none : KeyForm::text,
+                       .strip_cr = order.lines.strip_cr};
+  AnySet set = AnySet::of(std::move(builder).finish().value(), order.hasher, rules);
+  feed.warn_when_overfull(set);
+  return {std::move(set), blocked.count(), allowed.count()};
+}
+
 // Calls `take(numbers)` for every batch of one pass; a line that is no number of the range is an
 // error with its place.
 template <class Take>
@@ -391,12 +505,25 @@ Built build_numbers(Feed& feed) {
   return {std::move(set), lines};
 }
 
+Built build_set(Feed& feed) {
+  if (feed.order().row->two_lists) return build_cascade(feed);
+  return feed.order().row->input == InputForm::ordinal ? build_numbers(feed) : build_text(feed);
+}
+
 std::string output_path(const BuildFlags& flags) {
   if (!flags.output.path) refuse("build needs -o F, the set file to make");
   const std::string& path = *flags.output.path;
   if (path == "-") refuse("a set file can not go to standard output; give -o a file name");
   expect_creatable(path, flags.output.force);
   return path;
+}
+
+// Of both lists, since standard input can be read only once.
+void expect_inputs(const BuildFlags& flags) {
+  std::vector<std::string> files = flags.files;
+  if (files.empty() && !flags.allow.empty()) files.push_back("-");
+  files.insert(files.end(), flags.allow.begin(), flags.allow.end());
+  expect_input(files, "build -o F");
 }
 
 void save(const std::string& path, const BuildFlags& flags, const AnySet& set) {
@@ -411,16 +538,16 @@ Exit run(const BuildFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   const std::string path = output_path(flags);
   const Order order = order_of(flags);
-  expect_input(flags.files, "build -o F");
+  expect_inputs(flags);
   const auto start = Clock::now();
   Feed feed(flags, order, messages);
-  const Built built =
-      order.row->input == InputForm::ordinal ? build_numbers(feed) : build_text(feed);
+  const Built built = build_set(feed);
   save(path, flags, built.set);
   if (flags.speech.json || !flags.quiet) {
     Report report;
     describe(report, built.set);
     report.count("lines_in", built.lines_in);
+    if (order.row->two_lists) report.count("lines_allowed", built.lines_allowed);
     report.seconds("seconds", std::chrono::duration<double>(Clock::now() - start).count());
     print_out(flags.speech.json ? report.as_json() : report.as_text());
   }

@@ -31,6 +31,8 @@ constexpr const char* story = R"(The file is read with all its checksums first.
   rate asked      chance that a stranger passes once it holds its capacity
   rate now        the same now, from the bits alone
   room left       capacity less keys; infinite for kinds that grow
+  allowed         keys of the allow list of a cascade
+  exceptions      those of them that its filter matches: they are listed, and let pass
   stuck counters  that reached their end and are never lowered again
 
 A number that is none (the rate of nothing, the estimate of a set with every bit
@@ -71,9 +73,11 @@ Exit run(const InfoFlags& flags, Messages& messages) {
   Report report;
   describe(report, set);
   const std::uint64_t keys = set.adds();
-  // What grows always has room.
+  // What grows always has room; what is built from two lists takes no more.
   if (AnySet::find_row(set.kind().name)->grows)
     report.real("room_left", std::numeric_limits<double>::infinity());
+  else if (set.lists())
+    report.count("room_left", 0);
   else
     report.count("room_left", set.capacity() > keys ? set.capacity() - keys : 0);
   report.flag("overfull", set.overfull());

@@ -97,6 +97,7 @@ Table table_of(const Want& want) {
   Table table;
   for (const KindRow& row : AnySet::register_rows()) {
     if (row.input == InputForm::ordinal && !want.range.given()) continue;
+    if (row.two_lists) continue;  // its size depends on the other list
     const auto planned = plan_row(row, want);
     if (planned)
       table.planned.push_back(*planned);

@@ -62,6 +62,10 @@ void describe(Report& report, const AnySet& set) {
   report.text("hash", hash_name(set));
   report.flag("hardened",
               set.input() == InputForm::hashed && set.hasher().mode() == HashMode::hardened);
+  if (const auto lists = set.lists()) {
+    report.count("allowed", lists->allowed);
+    report.count("exceptions", lists->exceptions);
+  }
 }
 
 }  // namespace bloomery::cli

@@ -32,7 +32,8 @@ void expect_plain_keys(const AnySet& set, const std::string& path);
 std::string hash_name(const AnySet& set);
 
 // What build and info both tell: kind, keys, keys_estimated, capacity, bytes, bits_per_key, fill,
-// rate_asked, rate_now, hash, hardened. bits_per_key counts the keys that are in the set.
+// rate_asked, rate_now, hash, hardened; of a cascade allowed and exceptions. bits_per_key counts
+// the keys that are in the set.
 void describe(Report& report, const AnySet& set);
 
 }  // namespace bloomery::cli
