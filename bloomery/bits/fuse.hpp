@@ -23,9 +23,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include <bloomery/bits/kernels.hpp>
 #include <bloomery/bits/packed.hpp>
 #include <bloomery/hash/budget.hpp>
 #include <bloomery/hash/hash.hpp>
+#include <bloomery/hash/odd_constants.hpp>
 
 namespace bloomery {
 
@@ -53,13 +55,11 @@ inline constexpr unsigned most_segment_bits = 18;  // offsets are 20 bits apart 
 // The last bits of a word, in which a builder counts the keys of a field.
 inline constexpr std::uint64_t count_mask = 127;
 
-// The fractions of the square roots of 13, 29 and 31, as in SHA-512 and SHA-384.
-inline constexpr std::uint64_t odd[] = {0x9b05'688c'2b3e'6c1f, 0x629a'292a'367c'd507,
-                                        0x9159'015a'3070'dd17};
-
 // One-to-one for a given seed: different hashes stay different. Every bit of the hash reaches the
 // high bits, which choose shard and segment.
-constexpr std::uint64_t mix(Hash hash, std::uint64_t seed) { return (hash.bits ^ seed) * odd[0]; }
+constexpr std::uint64_t mix(Hash hash, std::uint64_t seed) {
+  return (hash.bits ^ seed) * fuse_constants[0];
+}
 
 struct Split {
   std::uint64_t shard;
@@ -70,12 +70,12 @@ constexpr Split split(std::uint64_t mixed, std::uint64_t shards) {
 }
 
 constexpr std::uint64_t spread(std::uint64_t local, std::uint64_t shard_seed) {
-  const std::uint64_t product = (local ^ shard_seed) * odd[1];
+  const std::uint64_t product = (local ^ shard_seed) * fuse_constants[1];
   return product ^ (product >> 32);
 }
 
 constexpr std::uint64_t fingerprint(std::uint64_t spread, unsigned width) {
-  return (spread * odd[2]) >> (64 - width);
+  return (spread * fuse_constants[2]) >> (64 - width);
 }
 
 // The first field of a key, counted from the beginning of its shard.
@@ -169,15 +169,14 @@ class View {
     return sum << (64 - width()) == 0;
   }
 
-  // Asks n <= 64 slots; bit i of the answer tells of slot i. `more` of them make way for those of
-  // the hashes that come next, which are called for.
-  std::uint64_t ask_slots(Slot* slots, const Hash* next, std::size_t n, std::size_t more) const {
-    const View mine = *this;  // so that no slot that is written can be one of its numbers
+  // The first n <= 64 of these slots; bit i of the answer tells of slot i.
+  std::uint64_t ask(const FuseSlots& slots, std::size_t n) const {
+    const std::uint64_t high = 64 - width();
     std::uint64_t answers = 0;
-    for (std::size_t i = 0; i < n; ++i) answers |= std::uint64_t{mine.may_contain(slots[i])} << i;
-    for (std::size_t i = 0; i < more; ++i) {
-      slots[i] = mine.locate(next[i]);
-      mine.prefetch(slots[i]);
+    for (std::size_t i = 0; i < n; ++i) {
+      std::uint64_t sum = slots.fingerprint[i];
+      for (unsigned j = 0; j < arity; ++j) sum ^= field_at(slots.bit[j][i]);
+      answers |= std::uint64_t{sum << high == 0} << i;
     }
     return answers;
   }
@@ -189,10 +188,12 @@ class View {
     return Read::width != 0 ? at * (Read::width / 8) : field_byte(at, shape_.width);
   }
   // The field in the lowest `width` bits, and others above it.
-  std::uint64_t field(std::uint64_t at) const {
+  std::uint64_t field(std::uint64_t at) const { return field_at(at * width()); }
+  // The one that begins with this bit.
+  std::uint64_t field_at(std::uint64_t bit) const {
     typename Read::Word word;
-    std::memcpy(&word, fields_ + byte_of(at), sizeof word);
-    return Read::width != 0 ? word : word >> (at * shape_.width % 8);
+    std::memcpy(&word, fields_ + bit / 8, sizeof word);
+    return Read::width != 0 ? word : word >> (bit % 8);
   }
 
   FuseShape shape_;
@@ -202,6 +203,18 @@ class View {
   std::uint64_t shard_fields_;
   std::uint64_t segment_fields_;
 };
+
+inline FuseView kernel_view(const FuseShape& shape, const std::byte* payload) {
+  return {.seeds = payload,
+          .fields = payload + seed_bytes(shape),
+          .seed = shape.seed,
+          .shards = shape.shards,
+          .first_fields = shape.first_fields(),
+          .shard_fields = shape.shard_fields(),
+          .segment_bits = shape.segment_bits,
+          .arity = shape.arity,
+          .width = shape.width};
+}
 
 // Calls use(view) with the view that fits the shape.
 template <class Use>

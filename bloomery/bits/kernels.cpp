@@ -6,6 +6,7 @@
 #include <string>
 
 #include <bloomery/bits/block.hpp>
+#include <bloomery/bits/fuse.hpp>
 #include <bloomery/bits/quotient_law.hpp>
 #include <bloomery/bits/ribbon.hpp>
 #include <bloomery/hash/budget.hpp>
@@ -197,6 +198,30 @@ void find_lines_one_by_one(const std::uint64_t* hashes, std::size_t n, std::uint
   for (std::size_t i = 0; i < n; ++i) lines[i] = mulhi(hashes[i], blocks);
 }
 
+void fuse_locate_from(const FuseView& view, const std::uint64_t* hashes, std::size_t first,
+                      std::size_t n, FuseSlots& slots) {
+  const FuseView mine = view;  // so that no slot that is written can be one of its numbers
+  const std::uint64_t segment_fields = std::uint64_t{1} << mine.segment_bits;
+  for (std::size_t i = first; i < n; ++i) {
+    const auto [shard, local] = fuse::split(fuse::mix({hashes[i]}, mine.seed), mine.shards);
+    std::uint64_t shard_seed;
+    std::memcpy(&shard_seed, mine.seeds + shard * sizeof shard_seed, sizeof shard_seed);
+    const std::uint64_t spread = fuse::spread(local, shard_seed);
+    const std::uint64_t start = shard * mine.shard_fields + mulhi(local, mine.first_fields);
+    const auto places = fuse::places<4>(segment_fields, start, spread);
+    for (unsigned j = 0; j < mine.arity; ++j) {
+      slots.bit[j][i] = places[j] * mine.width;
+      __builtin_prefetch(mine.fields + slots.bit[j][i] / 8, 0, 2);
+    }
+    slots.fingerprint[i] = static_cast<std::uint32_t>(fuse::fingerprint(spread, mine.width));
+  }
+}
+
+void fuse_locate_one_by_one(const FuseView& view, const std::uint64_t* hashes, std::size_t n,
+                            FuseSlots& slots) {
+  fuse_locate_from(view, hashes, 0, n, slots);
+}
+
 std::uint64_t ribbon_ask_one_by_one(const RibbonView& view, const RibbonSlot* slots,
                                     std::size_t n) {
   std::uint64_t there = 0;
@@ -214,6 +239,7 @@ const Kernels scalar_kernels{"scalar",
                              round_has,
                              split_add,
                              split_ask,
+                             fuse_locate_one_by_one,
                              ribbon_ask_one_by_one,
                              stream_lines,
                              stream_end,

@@ -55,6 +55,23 @@ struct RibbonSlot {
   std::uint16_t columns = 0;  // to compare; 0 when no layer holds the key
 };
 
+// A fuse set as the kernels see it (bits/fuse.hpp), and a step of hashes that have landed in it.
+struct FuseView {
+  const std::byte* seeds;   // of the shards
+  const std::byte* fields;  // side by side
+  std::uint64_t seed;       // of the set
+  std::uint64_t shards;
+  std::uint64_t first_fields;  // of a shard, in which a key may start
+  std::uint64_t shard_fields;
+  std::uint32_t segment_bits;
+  std::uint32_t arity;
+  std::uint32_t width;
+};
+struct alignas(64) FuseSlots {
+  std::uint64_t bit[4][64];       // where field j of key i begins, in bits
+  std::uint32_t fingerprint[64];  // what the fields must add up to
+};
+
 // A quotient table as the kernels see it: bits/quotient_law.hpp draws it. One word more than the
 // blocks need may be read.
 struct QuotientView {
@@ -91,6 +108,9 @@ struct Kernels {
   std::uint64_t (*split_ask)(const SplitView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
 
+  // The slots of n <= 64 hashes, whose memory is called for.
+  void (*fuse_locate)(const FuseView&, const std::uint64_t* hashes, std::size_t n, FuseSlots&);
+
   // Bit i of the answer: the layers have the fingerprint of slot i. One without columns has not.
   std::uint64_t (*ribbon_ask)(const RibbonView&, const RibbonSlot* slots, std::size_t n);
 
@@ -124,6 +144,12 @@ void hash_words_one_by_one(const std::uint64_t* words, std::size_t n, std::uint6
 
 void find_lines_one_by_one(const std::uint64_t* hashes, std::size_t n, std::uint64_t blocks,
                            std::uint64_t* lines);
+
+// For slots first <= i < n.
+void fuse_locate_from(const FuseView& view, const std::uint64_t* hashes, std::size_t first,
+                      std::size_t n, FuseSlots& slots);
+void fuse_locate_one_by_one(const FuseView& view, const std::uint64_t* hashes, std::size_t n,
+                            FuseSlots& slots);
 
 std::uint64_t ribbon_ask_one_by_one(const RibbonView& view, const RibbonSlot* slots, std::size_t n);
 

@@ -282,6 +282,59 @@ inline bool ribbon_has(const RibbonView& view, const RibbonSlot& slot) {
   return slot.columns != 0;
 }
 
+// The high words of products whose second factor is below 2^32.
+__m512i high_words(__m512i a, __m512i b) {
+  const __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(a, b), 32);
+  return _mm512_srli_epi64(_mm512_add_epi64(_mm512_mul_epu32(_mm512_srli_epi64(a, 32), b), low),
+                           32);
+}
+
+// Eight hashes at a time; the law is in bits/fuse.hpp.
+void fuse_locate(const FuseView& view, const std::uint64_t* hashes, std::size_t n,
+                 FuseSlots& slots) {
+  const auto all = [](std::uint64_t word) __attribute__((always_inline)) {
+    return _mm512_set1_epi64(static_cast<long long>(word));
+  };
+  const std::uint64_t segment_fields = std::uint64_t{1} << view.segment_bits;
+  const __m512i shards = all(view.shards);
+  const __m512i in_segment = all(segment_fields - 1);
+  const __m512i width = all(view.width);
+  const std::byte* const fields = view.fields;
+  const unsigned arity = view.arity;
+  const __m128i fingerprint_at = _mm_cvtsi64_si128(64 - static_cast<int>(view.width));
+  std::size_t i = 0;
+  if (view.shards >> 32 == 0)
+    for (; i + 8 <= n; i += 8) {
+      const __m512i hash = _mm512_loadu_si512(hashes + i);
+      const __m512i mixed =
+          _mm512_mullo_epi64(_mm512_xor_si512(hash, all(view.seed)), all(fuse_constants[0]));
+      const __m512i shard = high_words(mixed, shards);
+      const __m512i local = _mm512_andnot_si512(all(127), _mm512_mullo_epi64(mixed, shards));
+      const __m512i shard_seed = _mm512_i64gather_epi64(shard, view.seeds, 8);
+      const __m512i product =
+          _mm512_mullo_epi64(_mm512_xor_si512(local, shard_seed), all(fuse_constants[1]));
+      const __m512i spread = _mm512_xor_si512(product, _mm512_srli_epi64(product, 32));
+      const __m512i print =
+          _mm512_srl_epi64(_mm512_mullo_epi64(spread, all(fuse_constants[2])), fingerprint_at);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(slots.fingerprint + i),
+                          _mm512_cvtepi64_epi32(print));
+      __m512i place = _mm512_add_epi64(_mm512_mullo_epi64(shard, all(view.shard_fields)),
+                                       high_words(local, all(view.first_fields)));
+      _mm512_store_si512(slots.bit[0] + i, _mm512_mullo_epi64(place, width));
+      __m512i offsets = spread;
+      for (unsigned j = 1; j < arity; ++j) {
+        place = _mm512_add_epi64(place, all(segment_fields));
+        const __m512i at = _mm512_xor_si512(place, _mm512_and_si512(offsets, in_segment));
+        _mm512_store_si512(slots.bit[j] + i, _mm512_mullo_epi64(at, width));
+        offsets = _mm512_srli_epi64(offsets, 20);
+      }
+      for (unsigned j = 0; j < arity; ++j)
+        for (std::size_t k = i; k < i + 8; ++k)
+          __builtin_prefetch(fields + slots.bit[j][k] / 8, 0, 2);
+    }
+  fuse_locate_from(view, hashes, i, n, slots);
+}
+
 std::uint64_t ribbon_ask(const RibbonView& view, const RibbonSlot* slots, std::size_t n) {
   std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i)
@@ -320,8 +373,9 @@ std::uint64_t quotient_ask(const QuotientView& view, const std::uint64_t* hashes
 
 }  // namespace
 
-const Kernels avx512_kernels{"avx512",     hash_words, find_lines, lines_add,    lines_ask,
-                             round_mark,   round_has,  split_add,  split_ask,    ribbon_ask,
-                             stream_lines, stream_end, ones_among, quotient_add, quotient_ask};
+const Kernels avx512_kernels{"avx512",   hash_words,  find_lines,   lines_add,
+                             lines_ask,  round_mark,  round_has,    split_add,
+                             split_ask,  fuse_locate, ribbon_ask,   stream_lines,
+                             stream_end, ones_among,  quotient_add, quotient_ask};
 
 }  // namespace bloomery

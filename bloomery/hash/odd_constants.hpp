@@ -21,6 +21,11 @@ inline constexpr std::uint64_t remix_constants[] = {
     0x5be0'cd19'137e'2179,  // ribbon: from one layer to the next
 };
 
+// The law of fuse (bits/fuse.hpp): the fractions of the square roots of 13, 29 and 31, as in
+// SHA-512 and SHA-384.
+inline constexpr std::uint64_t fuse_constants[] = {0x9b05'688c'2b3e'6c1f, 0x629a'292a'367c'd507,
+                                                   0x9159'015a'3070'dd17};
+
 // Parquet's salts, one per 32-bit word of a split block: see its BloomFilter.md.
 inline constexpr std::uint32_t split_salts[] = {0x47b6'137b, 0x4497'4d91, 0x8824'ad5b, 0xa2b7'289d,
                                                 0x7054'95c7, 0x2df1'424b, 0x9efc'4947, 0x5c6b'fb31};

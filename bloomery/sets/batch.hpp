@@ -89,20 +89,19 @@ class SlotAsker {
 
   explicit SlotAsker(const K& kind) : kind_(kind) {}
 
-  [[gnu::always_inline]] void begin(const typename K::Input* inputs, std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) {
-      slots_[i] = kind_.locate(inputs[i]);
-      kind_.prefetch(slots_[i]);
-    }
+  void begin(const typename K::Input* inputs, std::size_t n) {
+    kind_.locate_slots(inputs, n, slots_);
   }
   // Less than a whole step is the last: nothing is ahead.
   std::uint64_t operator()(const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
-    return kind_.ask_slots(slots_.data(), inputs + n, n, ahead);
+    const std::uint64_t answers = kind_.ask_slots(slots_, n);
+    kind_.locate_slots(inputs + n, ahead, slots_);
+    return answers;
   }
 
  private:
   const K& kind_;
-  std::array<typename K::Slot, step_keys> slots_{};
+  typename K::Slots slots_{};
 };
 
 // Calls take(inputs, n, ahead) -> answers for step after step, and sink(index of the first, n,

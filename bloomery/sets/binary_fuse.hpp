@@ -24,6 +24,7 @@
 #include <tuple>
 
 #include <bloomery/bits/fuse.hpp>
+#include <bloomery/bits/kernels.hpp>
 #include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/built.hpp>
 #include <bloomery/sets/concepts.hpp>
@@ -115,11 +116,15 @@ class BinaryFuse {
     return fuse::with_view(shape_, payload_,
                            [&](const auto& view) { return view.may_contain(slot); });
   }
-  // As sets/batch.hpp wants it, over the view that fits the shape.
-  std::uint64_t ask_slots(Slot* slots, const Hash* next, std::size_t n, std::size_t more) const {
-    const std::uint64_t answers = fuse::with_view(
-        shape_, payload_, [=](const auto& view) { return view.ask_slots(slots, next, n, more); });
-    return shape_.keys == 0 ? 0 : answers;
+  // Steps as sets/batch.hpp wants them: located and called for by a kernel, asked by the view that
+  // fits the shape.
+  using Slots = FuseSlots;
+  void locate_slots(const Hash* hashes, std::size_t n, Slots& slots) const {
+    kernels().fuse_locate(fuse::kernel_view(shape_, payload_), bare_words(hashes), n, slots);
+  }
+  std::uint64_t ask_slots(const Slots& slots, std::size_t n) const {
+    if (shape_.keys == 0) return 0;
+    return fuse::with_view(shape_, payload_, [&](const auto& view) { return view.ask(slots, n); });
   }
 
   // Exact: the keys were counted when the set was built.

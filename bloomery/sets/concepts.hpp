@@ -158,13 +158,13 @@ concept Batched = Kind<S> &&
   { asked.ask_step(inputs, n, n) } -> std::same_as<std::uint64_t>;
 };
 
-// Asks up to 64 slots that were located when their memory was called for; then those of the inputs
-// that come next take the place of `more` of them. For kinds whose locate is a large part of the
-// cost.
+// Keeps the slots of a step of up to 64 inputs from when it calls for their memory to when it asks
+// them; bit i of the answer tells of input i. For kinds whose locate is a large part of the cost.
 template <class S>
-concept SlotKeeping = Kind<S> &&
-    requires(const S asked, typename S::Slot* slots, const typename S::Input* next, std::size_t n) {
-  { asked.ask_slots(slots, next, n, n) } -> std::same_as<std::uint64_t>;
+concept SlotKeeping = Kind<S> && requires(const S asked, typename S::Slots& slots,
+                                          const typename S::Input* inputs, std::size_t n) {
+  { asked.locate_slots(inputs, n, slots) } -> std::same_as<void>;
+  { asked.ask_slots(slots, n) } -> std::same_as<std::uint64_t>;
 };
 
 // All that an input reads or writes lies in one cache line of lines(): find_lines tells which, for

@@ -116,17 +116,19 @@ class Ribbon {
       return is_listed({slot.hash});
     return ribbon_has(view(), slot);
   }
-  // Asks n <= 64 slots; bit i of the answer tells of slot i. Then `more` of them make way for those
-  // of the hashes that come next, which are called for.
-  std::uint64_t ask_slots(Slot* slots, const Hash* next, std::size_t n, std::size_t more) const {
-    std::uint64_t answers = kernels().ribbon_ask(view(), slots, n);
+  // Steps as sets/batch.hpp wants them.
+  using Slots = std::array<Slot, step_keys>;
+  void locate_slots(const Hash* hashes, std::size_t n, Slots& slots) const {
+    for (std::size_t i = 0; i < n; ++i) {
+      slots[i] = locate(hashes[i]);
+      prefetch(slots[i]);
+    }
+  }
+  std::uint64_t ask_slots(const Slots& slots, std::size_t n) const {
+    std::uint64_t answers = kernels().ribbon_ask(view(), slots.data(), n);
     for (std::size_t i = 0; i < n; ++i)
       if (slots[i].columns == 0) [[unlikely]]
         answers |= std::uint64_t{is_listed({slots[i].hash})} << i;
-    for (std::size_t i = 0; i < more; ++i) {
-      slots[i] = locate(next[i]);
-      prefetch(slots[i]);
-    }
     return answers;
   }
 

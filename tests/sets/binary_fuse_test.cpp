@@ -150,8 +150,8 @@ TEST(BinaryFuse, OneKeyMayBeRepeatedAnyNumberOfTimes) {
 
 // The inverse of the first odd constant, by Newton's method: what mix() takes to a given number.
 std::uint64_t hash_mixed_to(std::uint64_t mixed) {
-  std::uint64_t inverse = fuse::odd[0];
-  for (int i = 0; i < 6; ++i) inverse *= 2 - fuse::odd[0] * inverse;
+  std::uint64_t inverse = fuse_constants[0];
+  for (int i = 0; i < 6; ++i) inverse *= 2 - fuse_constants[0] * inverse;
   return mixed * inverse;
 }
 
