@@ -190,7 +190,7 @@ void QuotientTable::Appender::finish() { enter(at_block_); }
     return true;
   }
   const unsigned kept = prefix.bits - view_.quotient_bits;
-  assert(kept < view_.field_bits && "the fields are too narrow for this prefix");
+  if (kept >= view_.field_bits) return false;  // the fields are too narrow for it
   const std::uint64_t fingerprint = prefix.start << view_.quotient_bits >> (64 - view_.field_bits);
   if (!append_field(quotient, fingerprint | whole >> kept)) return false;
   ++table_.lengths_[prefix.bits];

@@ -82,6 +82,8 @@ inline constexpr KindRow row_of{
     .grows = !Kind<K> && !TwoListed<K>,
     .removes = Removable<K>,
     .counts = Countable<K>,
+    .forgets = Forgetting<K>,
+    .keeps_copies = Removable<K>&& Bounded<K>,
     .built = Buildable<K>,
     .two_lists = TwoListed<K>,
     .complete = [](Want want) { return complete<K>(want); },

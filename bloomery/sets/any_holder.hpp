@@ -301,6 +301,8 @@ struct Holder : AnySet::Body {
       return shape_facts_of<K>(held.kind().shape());
     else if constexpr (requires { held.links(); })
       return {{"links", std::to_string(held.links())}};
+    else if constexpr (requires { shape_facts_of<K>(held.shape()); })
+      return shape_facts_of<K>(held.shape());
     else if constexpr (TwoListed<K>)
       return shape_facts_of<BlockedBloom>(held.filter().kind().shape());
     else

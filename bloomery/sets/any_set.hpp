@@ -39,11 +39,13 @@ struct KindRow {
   KindId id;
   InputForm input;
   bool exact;
-  bool grows;      // needs no number of keys in advance
-  bool removes;    // keys can be removed; from spectral only when that was planned
-  bool counts;     // tells how often a key was added
-  bool built;      // from all its keys at once, and never added to
-  bool two_lists;  // from keys that match and keys that do not at once, and never added to
+  bool grows;         // needs no number of keys in advance
+  bool removes;       // keys can be removed; from spectral only when that was planned
+  bool counts;        // tells how often a key was added
+  bool forgets;       // its oldest keys, to make room for new ones
+  bool keeps_copies;  // a key that is added twice must be removed twice
+  bool built;         // from all its keys at once, and never added to
+  bool two_lists;     // from keys that match and keys that do not at once, and never added to
   // Bytes and rate of a set of this kind for this want; completes a want that has memory.
   Result<Want> (*complete)(Want);
   Result<std::uint64_t> (*planned_bytes)(const Want&);

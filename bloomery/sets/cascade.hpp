@@ -82,7 +82,8 @@ class Cascade {
   double rate_now() const { return filter_.rate_now(); }
   double expected_rate_now() const { return filter_.expected_rate_now(); }
   double fill_ratio() const { return filter_.fill_ratio(); }
-  bool overfull() const { return filter_.overfull(); }
+  // The filter may have been made finer than asked.
+  bool overfull() const { return filter_.overfull() && filter_.expected_rate_now() > rate_asked_; }
 
  private:
   friend CascadeBuilder;

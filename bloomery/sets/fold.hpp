@@ -84,7 +84,7 @@ Result<Owned<K>> folded(const Owned<K>& set, std::uint64_t factor, double rate) 
   const std::uint64_t units = K::fold_units(shape);
   if (factor == 0 || units % factor != 0)
     return Error{Code::impossible, "a set of " + std::to_string(units) +
-                                       " units can not be folded by " + std::to_string(factor) +
+                                       " blocks can not be folded by " + std::to_string(factor) +
                                        "; the factor must divide them"};
   const auto smaller = K::folded(shape, factor);
   auto memory = Memory::make(K::bytes(smaller));

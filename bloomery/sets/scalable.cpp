@@ -236,6 +236,10 @@ bool pour(Stream&& stream, QuotientTable& table) {
 Result<Scalable::Shape> Scalable::plan_next(const Lengths& held, double rate,
                                             std::uint64_t room_wanted, unsigned quotient_bits) {
   const Error too_large{Code::full, "so many keys are more than 64-bit hashes can tell apart"};
+  // A field holds what the quotient leaves of the longest prefix.
+  const unsigned longest = longest_of(held);
+  if (longest + 1 > QuotientTable::most_field_bits)
+    quotient_bits = std::max(quotient_bits, longest + 1 - QuotientTable::most_field_bits);
   Shape next{quotient_bits, 0, 0};
   double entries = 0;
   // A prefix shorter than a quotient is written as several, so more quotients can need more room.
@@ -246,7 +250,6 @@ Result<Scalable::Shape> Scalable::plan_next(const Lengths& held, double rate,
     next = smallest_with(std::max(room_wanted, static_cast<std::uint64_t>(entries)), tried);
     if (next.slots == 0) return too_large;
   }
-  const unsigned longest = longest_of(held);
   const std::uint32_t least = longest >= next.quotient_bits ? longest - next.quotient_bits + 1 : 0;
   const double left = std::max(rate - QuotientTable::covered(held), rate / 64);
   return with_fields(next, entries, left * step_share, least);
@@ -260,7 +263,10 @@ Result<void> Scalable::lay_out(const Lengths& held, std::uint64_t room_wanted,
                                unsigned quotient_bits, Pour&& pour_into) {
   const bool stays =
       room_wanted == 0 && quotient_bits <= this->shape().quotient_bits && fits(held, this->shape());
-  for (int tries = 0; tries < 4; ++tries, room_wanted += std::max(room_, room_wanted) / 4) {
+  const auto entries = static_cast<std::uint64_t>(
+      std::min(entries_among(held, std::max(quotient_bits, this->shape().quotient_bits)), 0x1p60));
+  for (int tries = 0; tries < 6; ++tries) {
+    if (tries > 0) room_wanted = std::max(room_wanted, entries) / 4 * 5 + 64;
     const auto shape = stays && tries == 0 ? Result<Shape>(this->shape())
                                            : plan_next(held, rate_, room_wanted, quotient_bits);
     if (!shape) return shape.error();
@@ -272,7 +278,9 @@ Result<void> Scalable::lay_out(const Lengths& held, std::uint64_t room_wanted,
     room_ = room(*shape);
     return {};
   }
-  return full_error();
+  return Error{Code::full,
+               "the keys of the scalable set crowd in one place, and a larger table has no room "
+               "for them either"};
 }
 
 // A table that is less than half full and has no slot for a key is none that growing would help.

@@ -146,7 +146,8 @@ class SpectralBloom {
   const char* removal_refused() const {
     if (shape_.selection == 1) return nullptr;
     return "this spectral set counts by minimum increase, where one counter may stand for several "
-           "keys: lowering it would count the others too low; plan the set for removal";
+           "keys: lowering it would count the others too low; plan the set for removal (build "
+           "--removable)";
   }
   // Takes one copy away; returns whether there was one. False changes nothing.
   bool remove(Slot slot) {

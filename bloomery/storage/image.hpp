@@ -59,6 +59,8 @@ Result<void> save_image(const std::filesystem::path& path, const Image& image,
 // Code::not_ours, unsupported or damaged say what is wrong with the bytes, io that they can not be
 // had, mismatch that the secret key is missing or another one.
 Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& options = {});
+// Does the file begin like an image? False when it can not be read.
+bool is_image(const std::filesystem::path& path);
 // What can be had of an image without its secret key.
 struct VerifiedImage {
   std::uint64_t bytes = 0;  // of the file

@@ -323,6 +323,14 @@ Parts take_parts(Head& head, const Memory& memory) {
 
 }  // namespace
 
+bool is_image(const std::filesystem::path& path) {
+  const auto file = StoredFile::open(path);
+  std::array<std::uint8_t, detail::magic.size()> begins{};
+  if (!file || file->size_bytes() < begins.size()) return false;
+  const auto read = file->read(0, std::as_writable_bytes(std::span(begins)));
+  return read && begins == detail::magic;
+}
+
 Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& options) {
   const About about{path.string()};
   const auto file = StoredFile::open(path);

@@ -63,7 +63,7 @@ TEST(Fold, AFactorThatDoesNotDivideIsRefused) {
     const auto small = folded(set, factor, 0.01);
     ASSERT_FALSE(small) << factor;
     EXPECT_EQ(small.error().code, Code::impossible);
-    EXPECT_NE(small.error().sentence.find("24 units"), std::string::npos);
+    EXPECT_NE(small.error().sentence.find("24 blocks"), std::string::npos);
   }
 }
 

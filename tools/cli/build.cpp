@@ -30,6 +30,7 @@
 #include <bloomery/storage/image.hpp>
 
 #include "command.hpp"
+#include "file_lock.hpp"
 #include "flags.hpp"
 #include "inputs.hpp"
 #include "progress.hpp"
@@ -190,8 +191,9 @@ Order order_like(const BuildFlags& flags) {
   if (more)
     refuse(
         "--like takes kind, size, range, hash and line rule from a set file; leave --kind, "
-        "--keys, --rate, --memory, --range, --most-count, --removable, --seed, --hardened and "
-        "--crlf out");
+        "--keys, --rate, --memory, --range, --most-count, --removable, --shards, --seed, "
+        "--hardened "
+        "and --crlf out");
   const SetFile like = open_set(*flags.like, flags.hash.key_file, Verify::header);
   expect_plain_keys(like.set, *flags.like);
   if (!flags.allow.empty() || like.set.lists())
@@ -283,9 +285,10 @@ class Feed {
     if (warned_ || !set.overfull()) return;
     warned_ = true;
     messages_.warning(fmt::format(
-        "the set is overfull: it was planned for {} keys and gets more; strangers now pass more "
-        "often than {}; {}",
-        print_count(set.capacity()), print_rate(set.rate_asked()), advice_overfull()));
+        "the set is overfull: it was planned for {} keys and gets more; strangers pass at {} now, "
+        "{} was asked for; {}",
+        print_count(set.capacity()), print_rate(set.rate_now()), print_rate(set.rate_asked()),
+        advice_overfull()));
   }
 
   const BuildFlags& flags() const { return flags_; }
@@ -340,16 +343,45 @@ AnySet make_set(const Order& order, const Want& want) {
   return set;
 }
 
+// Adds them; a set that has no room for one is refused with what would help.
+template <class Keys>
+void add_or_say_full(AnySet& set, const Keys& keys, Feed& feed) {
+  const auto added = set.add_all(keys);
+  if (added) return;
+  if (added.error().code != Code::full || feed.order().row->grows) throw Failure(added.error());
+  refuse(
+      fmt::format("the set is full: it was planned for {} keys and has no room for one more. A "
+                  "line that comes more than eight times has none in any {} set; else give a "
+                  "larger --keys, or none to have the keys counted",
+                  print_count(set.capacity()), set.kind().name));
+}
+
+// Brings the keys into the order in which they are added, and returns how many to plan for. What
+// counts is given the repeats too, and planned without them; what keeps copies is planned for all;
+// what forgets must see the keys as they came. Elsewhere neither order nor repeats matter: sorted,
+// the file depends only on which lines there are.
+std::uint64_t arrange(std::vector<Hash>& hashes, const KindRow& row) {
+  const auto distinct_among = [](const std::vector<Hash>& sorted) {
+    std::uint64_t distinct = 0;
+    for (std::size_t i = 0; i < sorted.size(); ++i)
+      distinct += i == 0 || sorted[i] != sorted[i - 1];
+    return distinct;
+  };
+  if (row.forgets) {
+    std::vector<Hash> sorted = hashes;
+    std::sort(sorted.begin(), sorted.end());
+    return distinct_among(sorted);
+  }
+  std::sort(hashes.begin(), hashes.end());
+  if (row.counts) return distinct_among(hashes);
+  if (!row.keeps_copies) hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+  return hashes.size();
+}
+
 Built stream_text(Feed& feed, const Want& want) {
   AnySet set = make_set(feed.order(), want);
   const std::uint64_t lines = feed.pass([&](Lines batch) {
-    const auto added = set.add_all(batch);
-    if (!added && added.error().code == Code::full && !feed.order().row->grows)
-      refuse(
-          fmt::format("the set is full: it was planned for {} keys and found no room for one "
-                      "more; give a larger --keys, or none to have the keys counted",
-                      print_count(set.capacity())));
-    if (!added) throw Failure(added.error());
+    add_or_say_full(set, batch, feed);
     feed.warn_when_overfull(set);
   });
   return {std::move(set), lines};
@@ -362,21 +394,11 @@ Built gather_text(Feed& feed, std::uint64_t likely_lines) {
   const std::uint64_t lines = feed.pass([&](Lines batch) {
     for (const std::string_view line : batch) hashes.push_back(hasher(line));
   });
-  std::sort(hashes.begin(), hashes.end());
-  // A set that counts is given the repeats too, as in one pass, but is planned without them.
-  std::uint64_t distinct = 0;
-  if (feed.order().row->counts) {
-    for (std::size_t i = 0; i < hashes.size(); ++i)
-      distinct += i == 0 || hashes[i] != hashes[i - 1];
-  } else {
-    hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
-    distinct = hashes.size();
-  }
   if (hashes.empty()) feed.messages().warning("there is no line; the set is planned for 1 key");
   Want want = feed.order().want;
-  want.keys = std::max<std::uint64_t>(1, distinct);
+  want.keys = std::max<std::uint64_t>(1, arrange(hashes, *feed.order().row));
   AnySet set = make_set(feed.order(), want);
-  set.add_all(std::span<const Hash>(hashes)).value();
+  add_or_say_full(set, std::span<const Hash>(hashes), feed);
   // The set saw hashes, but they are those of lines under its own hasher.
   set.rules().form = hashes.empty() ? KeyForm::none : KeyForm::text;
   return {std::move(set), lines};
@@ -523,6 +545,8 @@ void expect_inputs(const BuildFlags& flags) {
   std::vector<std::string> files = flags.files;
   if (files.empty() && !flags.allow.empty()) files.push_back("-");
   files.insert(files.end(), flags.allow.begin(), flags.allow.end());
+  expect_lines(files);
+  expect_apart(*flags.output.path, files);
   expect_input(files, "build -o F");
 }
 
@@ -537,6 +561,7 @@ Exit run(const BuildFlags& flags, Messages& messages) {
   using Clock = std::chrono::steady_clock;
   obey(flags.speech, messages);
   const std::string path = output_path(flags);
+  const FileLock lock(path, messages);  // whoever changes the file that is replaced waits
   const Order order = order_of(flags);
   expect_inputs(flags);
   const auto start = Clock::now();

@@ -117,6 +117,7 @@ class Change {
         lock_(flags.set, messages),
         file_(open_set(flags.set, flags.key_file, Verify::checksums)) {
     expect_line_keys(file_.set, flags.set);
+    expect_lines(flags.files);
     expect_input(flags.files, fmt::format("{} F", command));
     expect_creatable(flags.set, true);
   }
@@ -148,6 +149,10 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   Change change(flags, "add", messages);
   AnySet& set = change.set();
+  // A kind that can not says so also when no line comes.
+  if (set.input() == InputForm::hashed)
+    if (const auto none = set.add_all(std::span<const std::string_view>()); !none)
+      refuse_file(flags.set, none.error());
   const bool was_overfull = set.overfull();
   bool warned = false;
   std::uint64_t fresh = 0;
@@ -164,12 +169,13 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
         if (warned || !set.overfull()) return;
         warned = true;
         messages.warning(fmt::format(
-            "{} {}: it was planned for {} keys; strangers now pass more often than {}. Build a "
+            "{} {}: it was planned for {} keys; strangers pass at {} now, {} was asked for. Build "
+            "a "
             "larger set, or one of kind scalable",
             flags.set, was_overfull ? "was overfull before" : "is overfull now",
-            print_count(set.capacity()), print_rate(set.rate_asked())));
+            print_count(set.capacity()), print_rate(set.rate_now()), print_rate(set.rate_asked())));
       });
-  change.save();
+  if (lines > 0) change.save();
   Report report = change.described(lines);
   report.count("fresh", fresh);
   change.print(std::move(report));
@@ -180,6 +186,10 @@ Exit run_remove(const ChangeFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   Change change(flags, "remove", messages);
   AnySet& set = change.set();
+  // A kind that can not says so also when no line comes.
+  if (set.input() == InputForm::hashed)
+    if (const auto none = set.remove_all(std::span<const std::string_view>()); !none)
+      refuse_file(flags.set, none.error());
   std::uint64_t removed = 0;
   const std::uint64_t lines =
       each_batch(flags, SetLines(set), messages, [&](auto keys, const Inputs&) {

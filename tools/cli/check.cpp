@@ -120,6 +120,7 @@ Exit run(const CheckFlags& flags, Messages& messages) {
   const Verify verify = flags.trust ? Verify::header : Verify::checksums;
   const SetFile file = open_set(flags.set, flags.key_file, verify);
   expect_line_keys(file.set, flags.set);
+  expect_lines(flags.files);
   expect_input(flags.files, "check F");
   const auto start = Clock::now();
   LineWriter out(STDOUT_FILENO, "standard output");

@@ -100,6 +100,7 @@ Exit run(const CountFlags& flags, Messages& messages) {
                     "spectral",
                     flags.set, file.set.kind().name));
   expect_line_keys(file.set, flags.set);
+  expect_lines(flags.files);
   expect_input(flags.files, "count F");
   const auto start = Clock::now();
   LineWriter out(STDOUT_FILENO, "standard output");

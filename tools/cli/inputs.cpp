@@ -5,9 +5,11 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <filesystem>
 
 #include <bloomery/engines/input_file.hpp>
 #include <bloomery/storage/file.hpp>
+#include <bloomery/storage/image.hpp>
 
 #include "command.hpp"
 
@@ -31,6 +33,25 @@ void expect_input(const std::vector<std::string>& files, std::string_view comman
                     "'bloomery {0} FILE'; 'bloomery {0} -h' helps",
                     command));
   check_readable(files).value();
+}
+
+void expect_lines(const std::vector<std::string>& files) {
+  for (const std::string& path : files) {
+    std::error_code unseen;
+    if (path == "-" || !std::filesystem::is_regular_file(path, unseen)) continue;
+    if (is_image(path))
+      refuse(fmt::format(
+          "{} is a set file, and lines are wanted; 'bloomery merge union' joins sets", path));
+  }
+}
+
+void expect_apart(const std::string& output, const std::vector<std::string>& files) {
+  for (const std::string& path : files) {
+    std::error_code unseen;
+    if (path != "-" && std::filesystem::equivalent(path, output, unseen))
+      refuse(fmt::format("{} is an input, and would be replaced by the set; give -o another name",
+                         path));
+  }
 }
 
 void add_output_flags(CLI::App& parser, OutputFlags& flags) {

@@ -16,6 +16,11 @@ namespace bloomery::cli {
 // time. `command` is for the hint.
 void expect_input(const std::vector<std::string>& files, std::string_view command);
 
+// Refuses a set file where lines are wanted: its bytes would be taken for lines.
+void expect_lines(const std::vector<std::string>& files);
+// Refuses an output that is one of the inputs: it would be replaced by a set.
+void expect_apart(const std::string& output, const std::vector<std::string>& files);
+
 struct OutputFlags {
   Word path;
   bool force = false;

@@ -14,6 +14,7 @@
 #include <bloomery/storage/image.hpp>
 
 #include "command.hpp"
+#include "file_lock.hpp"
 #include "flags.hpp"
 #include "inputs.hpp"
 #include "report.hpp"
@@ -76,7 +77,8 @@ constexpr const char* merge_story =
   difference   the keys of the first that no other has; bitmap, hash-set
   exclusive    the keys that an odd number of them has; bitmap
 
-The sets must have the same kind, shape, hash and rules; what differs is named.
+The sets must have the same kind, hash and rules, and (but for scalable) the same
+shape; what differs is named.
 `build --like A` makes a set that fits A. A union of Bloom filters has the bytes of
 one filter of all the keys, and may be overfull: that is a warning. An intersection
 of Bloom filters has every common key, at a worse rate than a filter of those keys
@@ -112,6 +114,7 @@ Exit run_merge(const MergeFlags& flags, Messages& messages) {
   const Operation operation = operation_named(flags.operation);
   if (flags.sets.size() < 2) refuse("merge needs two set files or more after the operation");
   const std::string path = output_path(flags.make, "merge");
+  const FileLock lock(path, messages);  // it may be one of the sets that are read
   SetFile merged = open_set(flags.sets[0], flags.make.key_file, Verify::checksums);
   for (std::size_t i = 1; i < flags.sets.size(); ++i) {
     const SetFile other = open_set(flags.sets[i], flags.make.key_file, Verify::checksums);
@@ -163,12 +166,15 @@ Exit run_fold(const FoldFlags& flags, Messages& messages) {
   obey(flags.make.speech, messages);
   const auto start = std::chrono::steady_clock::now();
   const std::string path = output_path(flags.make, "fold");
+  const FileLock lock(path, messages);  // it may be the set that is read
   const SetFile file = open_set(flags.set, flags.make.key_file, Verify::checksums);
   const double rate =
       flags.rate ? parse_rate("--rate", *flags.rate).value() : file.set.rate_asked();
+  if (flags.rate) check_keys_and_rate({.keys = 1, .rate = rate}).value();
   const auto best = file.set.best_fold(rate);
   if (!best) refuse_file(flags.set, best.error());
   const std::uint64_t factor = flags.by ? parse_keys("--by", *flags.by).value() : *best;
+  if (flags.by && factor == 1) refuse("--by 1 changes nothing; give 2 or more");
   if (factor == 1) {
     messages.warning(
         fmt::format("{} can not be folded and hold its keys at {}; nothing was written", flags.set,
@@ -178,9 +184,10 @@ Exit run_fold(const FoldFlags& flags, Messages& messages) {
   auto smaller = file.set.folded(factor, rate);
   if (!smaller) refuse_file(flags.set, smaller.error());
   const SetFile folded{std::move(*smaller), {}, file.key_is_elsewhere};
-  if (folded.set.overfull())
+  // Chance and rounding are no news.
+  if (const double now = folded.set.rate_now(); now > 1.1 * rate)
     messages.warning(fmt::format("folded by {} the set is overfull: strangers pass at {}, not {}",
-                                 factor, print_rate(folded.set.rate_now()), print_rate(rate)));
+                                 factor, print_rate(now), print_rate(rate)));
   save_new(path, flags.make, folded);
   Report report;
   describe(report, folded.set);
