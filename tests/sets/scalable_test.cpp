@@ -206,7 +206,7 @@ TEST(Scalable, SetsOfAnySizesUniteAndIntersect) {
 
 // What they have in common may be prefixes that are longer than a field is wide in a small table.
 TEST(Scalable, AFewLongPrefixesInCommonAreKeptAndSavedAsTheyAre) {
-  auto large = Scalable::make({.keys = 4'000'000, .rate = 1e-9}).value();
+  auto large = Scalable::make({.keys = 16'000'000, .rate = 1e-9}).value();
   auto small = Scalable::make({.keys = 20, .rate = 1e-9}).value();
   for (const Hash hash : hashes_of(0, 3'000)) ASSERT_NE(large.add(hash), Added::full);
   const auto common = hashes_of(100, 20);
