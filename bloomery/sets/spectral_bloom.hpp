@@ -183,7 +183,7 @@ class SpectralBloom {
   }
 
  private:
-  // No filter is too small for the law of its places, and neighbours can fold.
+  // No filter is too small for the law of its places.
   static constexpr std::uint64_t granule = 512;
   static constexpr std::uint64_t most_counters = std::uint64_t{1} << 54;
   static constexpr std::uint64_t widest_count = 0xffff'ffff;
