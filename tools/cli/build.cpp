@@ -532,14 +532,6 @@ Built build_set(Feed& feed) {
   return feed.order().row->input == InputForm::ordinal ? build_numbers(feed) : build_text(feed);
 }
 
-std::string output_path(const BuildFlags& flags) {
-  if (!flags.output.path) refuse("build needs -o F, the set file to make");
-  const std::string& path = *flags.output.path;
-  if (path == "-") refuse("a set file can not go to standard output; give -o a file name");
-  expect_creatable(path, flags.output.force);
-  return path;
-}
-
 // Of both lists, since standard input can be read only once.
 void expect_inputs(const BuildFlags& flags) {
   std::vector<std::string> files = flags.files;
@@ -560,7 +552,7 @@ void save(const std::string& path, const BuildFlags& flags, const AnySet& set) {
 Exit run(const BuildFlags& flags, Messages& messages) {
   using Clock = std::chrono::steady_clock;
   obey(flags.speech, messages);
-  const std::string path = output_path(flags);
+  const std::string path = set_output(flags.output, "build");
   const FileLock lock(path, messages);  // whoever changes the file that is replaced waits
   const Order order = order_of(flags);
   expect_inputs(flags);

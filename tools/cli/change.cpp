@@ -13,7 +13,6 @@
 
 #include <bloomery/engines/lines.hpp>
 #include <bloomery/sets/any_set.hpp>
-#include <bloomery/storage/image.hpp>
 
 #include "command.hpp"
 #include "file_lock.hpp"
@@ -100,15 +99,6 @@ std::uint64_t each_batch(const ChangeFlags& flags, SetLines keys, Messages& mess
   }
 }
 
-void save_changed(const ChangeFlags& flags, const SetFile& file) {
-  Image image{.parts = file.set.parts(),
-              .hasher = file.set.hasher(),
-              .rules = file.set.rules(),
-              .uuid = file.uuid,
-              .key_is_elsewhere = file.key_is_elsewhere};
-  save_image(flags.set, image, {Overwrite::replace}).value();
-}
-
 // What both verbs do around theirs.
 class Change {
  public:
@@ -123,7 +113,7 @@ class Change {
   }
 
   AnySet& set() { return file_.set; }
-  void save() { save_changed(flags_, file_); }
+  void save() { save_set(flags_.set, file_, Overwrite::replace); }
   // The rest of the report is the verb's.
   Report described(std::uint64_t lines) const {
     Report report;

@@ -78,4 +78,11 @@ void expect_creatable(const std::string& path, bool force) {
   if (!made) refuse_output(path, made.error());
 }
 
+std::string set_output(const OutputFlags& flags, std::string_view command) {
+  if (!flags.path) refuse(fmt::format("{} needs -o F, the set file to make", command));
+  if (*flags.path == "-") refuse("a set file can not go to standard output; give -o a file name");
+  expect_creatable(*flags.path, flags.force);
+  return *flags.path;
+}
+
 }  // namespace bloomery::cli

@@ -31,5 +31,7 @@ LineWriter open_output(const OutputFlags& flags);
 void close_output(LineWriter& out);
 // Refuses now what could not be made later: building may take long.
 void expect_creatable(const std::string& path, bool force);
+// The set file that -o names, checked so. `command` is for the sentence.
+std::string set_output(const OutputFlags& flags, std::string_view command);
 
 }  // namespace bloomery::cli

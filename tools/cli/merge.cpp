@@ -11,7 +11,6 @@
 #include <memory>
 
 #include <bloomery/sets/any_set.hpp>
-#include <bloomery/storage/image.hpp>
 
 #include "command.hpp"
 #include "file_lock.hpp"
@@ -41,19 +40,10 @@ void add_make_flags(CLI::App& parser, MakeFlags& flags) {
   add_speech_flags(parser, flags.speech);
 }
 
-std::string output_path(const MakeFlags& flags, std::string_view command) {
-  if (!flags.output.path) refuse(fmt::format("{} needs -o F, the set file to make", command));
-  if (*flags.output.path == "-")
-    refuse("a set file can not go to standard output; give -o a file name");
-  expect_creatable(*flags.output.path, flags.output.force);
-  return *flags.output.path;
-}
-
-void save_new(const std::string& path, const MakeFlags& flags, const SetFile& file) {
-  Image image{.parts = file.set.parts(), .hasher = file.set.hasher(), .rules = file.set.rules()};
-  image.key_is_elsewhere = file.key_is_elsewhere;
-  const SaveOptions options{flags.output.force ? Overwrite::replace : Overwrite::refuse};
-  save_image(path, image, options).value();
+// A new set: its name is derived from its content.
+void save_new(const std::string& path, const MakeFlags& flags, SetFile& file) {
+  file.uuid = {};
+  save_set(path, file, flags.output.force ? Overwrite::replace : Overwrite::refuse);
 }
 
 void print(const MakeFlags& flags, Report report, std::chrono::steady_clock::time_point start) {
@@ -113,7 +103,7 @@ Exit run_merge(const MergeFlags& flags, Messages& messages) {
   const auto start = std::chrono::steady_clock::now();
   const Operation operation = operation_named(flags.operation);
   if (flags.sets.size() < 2) refuse("merge needs two set files or more after the operation");
-  const std::string path = output_path(flags.make, "merge");
+  const std::string path = set_output(flags.make.output, "merge");
   const FileLock lock(path, messages);  // it may be one of the sets that are read
   SetFile merged = open_set(flags.sets[0], flags.make.key_file, Verify::checksums);
   for (std::size_t i = 1; i < flags.sets.size(); ++i) {
@@ -165,7 +155,7 @@ Examples:
 Exit run_fold(const FoldFlags& flags, Messages& messages) {
   obey(flags.make.speech, messages);
   const auto start = std::chrono::steady_clock::now();
-  const std::string path = output_path(flags.make, "fold");
+  const std::string path = set_output(flags.make.output, "fold");
   const FileLock lock(path, messages);  // it may be the set that is read
   const SetFile file = open_set(flags.set, flags.make.key_file, Verify::checksums);
   const double rate =
@@ -183,7 +173,7 @@ Exit run_fold(const FoldFlags& flags, Messages& messages) {
   }
   auto smaller = file.set.folded(factor, rate);
   if (!smaller) refuse_file(flags.set, smaller.error());
-  const SetFile folded{std::move(*smaller), {}, file.key_is_elsewhere};
+  SetFile folded{std::move(*smaller), {}, file.key_is_elsewhere};
   // Chance and rounding are no news.
   if (const double now = folded.set.rate_now(); now > 1.1 * rate)
     messages.warning(fmt::format("folded by {} the set is overfull: strangers pass at {}, not {}",

@@ -29,6 +29,15 @@ SetFile open_set(const std::string& path, const Word& key_file, Verify verify) {
   return {std::move(*set), uuid, key_is_elsewhere};
 }
 
+void save_set(const std::string& path, const SetFile& file, Overwrite overwrite) {
+  const Image image{.parts = file.set.parts(),
+                    .hasher = file.set.hasher(),
+                    .rules = file.set.rules(),
+                    .uuid = file.uuid,
+                    .key_is_elsewhere = file.key_is_elsewhere};
+  save_image(path, image, {overwrite}).value();
+}
+
 void expect_plain_keys(const AnySet& set, const std::string& path) {
   const std::string& normalisation = set.rules().normalisation;
   if (normalisation.empty()) return;

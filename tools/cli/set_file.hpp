@@ -24,6 +24,9 @@ struct SetFile {
 // believes it to be hardened.
 SetFile open_set(const std::string& path, const Word& key_file, Verify verify);
 
+// Under this name, in one step; with what the file knows beside the set.
+void save_set(const std::string& path, const SetFile& file, Overwrite overwrite);
+
 // Refuses a set whose keys were normalised: this version knows no normalisation, and lines as they
 // are would be strangers to it.
 void expect_plain_keys(const AnySet& set, const std::string& path);
