@@ -1,12 +1,15 @@
 #include <bloomery/engines/dedup.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cassert>
-#include <chrono>
-#include <optional>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <new>
 #include <span>
-#include <string_view>
+#include <utility>
+
+#include <bloomery/engines/loss_meter.hpp>
 
 namespace bloomery {
 namespace {
@@ -14,113 +17,204 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto progress_interval = std::chrono::milliseconds(100);
 constexpr std::uint64_t first_keys_of_a_pipe = 1'000'000;
+// Keys that are added before the set is asked again whether it is overfull.
+constexpr std::size_t keys_at_once = 1024;
+// Adding goes one block after the other: it feeds no more.
+constexpr unsigned most_useful_threads = 8;
 
-// Sums the rate at each add. The rate is asked again only when the set has grown by a part in 32,
-// and taken as linear between: its formula is dear next to an add.
-class LossMeter {
+unsigned useful_threads(Threads threads) {
+  return std::min(wanted_threads(threads), most_useful_threads);
+}
+std::size_t blocks_for(unsigned threads) { return threads == 1 ? 1 : threads + 2; }
+
+class WithoutCr : public KeyMaker {
  public:
-  LossMeter(const AnySet& set, const AnySet* against)
-      : set_(set), against_rate_(against != nullptr ? against->expected_rate_now() : 0) {
-    measures_ = !set.exact() || against_rate_ > 0;
-    if (measures_) rate_ = rate();
+  Lines keys_of(Lines records) override {
+    keys_.assign(records.begin(), records.end());
+    for (std::string_view& key : keys_)
+      if (key.ends_with('\r')) key.remove_suffix(1);
+    return keys_;
   }
+  std::string why_none(std::string_view) const override { return ""; }
 
-  void add(std::uint64_t fresh, std::uint64_t repeats) {
-    fresh_ += fresh;
-    repeats_ += repeats;
-    all_repeats_ += repeats;
-    if (measures_ && fresh_ + repeats_ >= step_) settle();
-  }
+ private:
+  std::vector<std::string_view> keys_;
+};
 
-  double lost() {
-    if (measures_) settle();
-    return lost_so_far();
-  }
-  // Without asking for the rate again. It can not be more than was taken for repeats.
-  double lost_so_far() const {
-    return std::min(lost_ + crowd_.lost(), static_cast<double>(all_repeats_));
+// One mark a record; a vector of bool has no span.
+class Marks {
+ public:
+  void assign(std::size_t count, bool value) { bytes_.assign(count, value ? 1 : 0); }
+  std::size_t size() const { return bytes_.size(); }
+  bool operator[](std::size_t i) const { return bytes_[i] != 0; }
+  void set(std::size_t i, bool value) { bytes_[i] = value ? 1 : 0; }
+  bool any() const { return std::find(bytes_.begin(), bytes_.end(), 1) != bytes_.end(); }
+  std::span<bool> span(std::size_t first, std::size_t count) {
+    static_assert(sizeof(bool) == 1);
+    return {reinterpret_cast<bool*>(bytes_.data()) + first, count};
   }
 
  private:
-  // The formula goes by the keys that were fresh. Beyond the plan so many are lost, and yet fill
-  // their share, that only the bits tell.
-  double rate() const {
-    double own = 0;
-    if (!set_.exact()) own = set_.overfull() ? set_.rate_now() : set_.expected_rate_now();
-    return std::min(1.0, own + against_rate_);
-  }
-
-  void settle() {
-    const double after = rate();
-    const double mean = (rate_ + after) / 2;
-    if (mean > crowded)
-      join_crowd(mean);
-    else
-      lost_ += likely_lost(fresh_, mean);
-    rate_ = after;
-    fresh_ = repeats_ = 0;
-    step_ = std::max(least_step, set_.adds() / (set_.overfull() ? 8 : 32));
-  }
-
-  // Of the truly new lines a part `mean` was lost and the rest was fresh. Not held against the
-  // repeats of this window: a tenth of a line would be dropped from each window that has none.
-  static double likely_lost(std::uint64_t fresh, double mean) {
-    return static_cast<double>(fresh) * mean / (1 - mean);
-  }
-
-  // All windows in which most of the new lines were lost. There the few fresh ones of a window, or
-  // none, say little; together they tell which part of the lines was new.
-  struct Crowd {
-    double fresh = 0;
-    double repeats = 0;
-    double fresh_if_all_new = 0;
-    double lost_if_all_new = 0;
-
-    double lost() const {
-      const double new_part = fresh_if_all_new > 0 ? fresh / fresh_if_all_new : 1;
-      return std::min(repeats, new_part * lost_if_all_new);
-    }
-  };
-
-  void join_crowd(double mean) {
-    const auto lines = static_cast<double>(fresh_ + repeats_);
-    crowd_.fresh += static_cast<double>(fresh_);
-    crowd_.repeats += static_cast<double>(repeats_);
-    crowd_.fresh_if_all_new += lines * (1 - mean);
-    crowd_.lost_if_all_new += lines * mean;
-  }
-
-  static constexpr double crowded = 0.5;
-  static constexpr std::uint64_t least_step = lines_per_batch;
-  const AnySet& set_;
-  double against_rate_;
-  bool measures_ = false;
-  double rate_ = 0;
-  double lost_ = 0;  // outside the crowd
-  Crowd crowd_;
-  std::uint64_t fresh_ = 0;
-  std::uint64_t repeats_ = 0;
-  std::uint64_t all_repeats_ = 0;
-  std::uint64_t step_ = least_step;
+  std::vector<unsigned char> bytes_;
 };
 
-class Run {
- public:
-  Run(AnySet& set, Inputs& inputs, LineWriter& out, const DedupRules& rules)
-      : set_(set), inputs_(inputs), out_(out), rules_(rules), meter_(set, rules.against) {}
+// A block on its way.
+struct Work {
+  Block block;
+  std::string head;
+  Lines records;  // without the head
+  bool hashed = false;
+  HashedTexts keys;
+  std::size_t key_count = 0;
+  // Key i belongs to record places[i]; unless `all`, when it belongs to record i.
+  bool all = true;
+  std::vector<std::size_t> places;
+  Marks fresh;
+  std::uint64_t no_key = 0;
+  std::size_t first_no_key = 0;
+  std::string why_none;
+};
 
-  Result<DedupReport> to_the_end() {
-    for (;;) {
-      const auto batch = inputs_.next();
-      if (!batch) return after_flush(batch.error());
-      if (batch->empty()) break;
-      const auto fresh = mark(*batch);
-      if (!fresh) return after_flush(fresh.error());
-      print(*batch, *fresh);
-      if (auto written = check_outputs(); !written) return written.error();
-      tell();
+// What one thread needs to make a block ready to be added.
+class Hashing {
+ public:
+  Hashing(const AnySet& set, std::string_view delimiter, const DedupRules& rules)
+      : set_(set), delimiter_(delimiter), rules_(rules), makers_(1 + rules.against.size()) {}
+
+  Result<void> hash(Work& work) {
+    if (work.block.file != file_) {
+      file_ = work.block.file;
+      for (auto& maker : makers_) maker.reset();
     }
-    if (auto written = flush_outputs(); !written) return written.error();
+    work.block.split(delimiter_);
+    work.records = work.block.records;
+    if (rules_.on_head && work.block.first_of_file) work.records = work.records.subspan(1);
+    work.fresh.assign(work.records.size(), true);
+    dropped_.assign(work.records.size(), false);
+    const Lines keys = keys_of(0, rules_.make_keys, work.records);
+    note_missing(work, keys);
+    for (std::size_t i = 0; i < rules_.against.size(); ++i)
+      if (auto asked = ask(work, i); !asked) return asked;
+    const Lines kept = without_dropped(work, keys);
+    set_.hash_all(kept, work.keys);
+    work.key_count = kept.size();
+    return {};
+  }
+
+ private:
+  Lines keys_of(std::size_t which, const MakeKeys& make, Lines records) {
+    if (!make) return records;
+    if (!makers_[which]) makers_[which] = make(file_);
+    return makers_[which]->keys_of(records);
+  }
+
+  // Records without a key stay marked as fresh, so that they are printed, and are not added.
+  void note_missing(Work& work, Lines keys) {
+    work.no_key = 0;
+    if (!rules_.make_keys) return;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (keys[i].data() != nullptr) continue;
+      if (work.no_key++ == 0) {
+        work.first_no_key = i;
+        work.why_none = makers_[0]->why_none(work.records[i]);
+      }
+      dropped_.set(i, true);
+    }
+  }
+
+  // What the other set may contain is a repeat.
+  Result<void> ask(Work& work, std::size_t which) {
+    const Against& other = rules_.against[which];
+    const Lines keys = keys_of(1 + which, other.make_keys, work.records);
+    other.set->hash_all(keys, asked_);
+    answers_.assign(keys.size(), false);
+    const auto answered = other.set->may_contain_all(asked_, answers_.span(0, answers_.size()));
+    if (!answered) return answered.error();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (keys[i].data() == nullptr || dropped_[i] || !answers_[i]) continue;
+      dropped_.set(i, true);
+      work.fresh.set(i, false);
+    }
+    return {};
+  }
+
+  Lines without_dropped(Work& work, Lines keys) {
+    work.all = !dropped_.any();
+    if (work.all) return keys;
+    work.places.clear();
+    kept_.clear();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (dropped_[i]) continue;
+      work.places.push_back(i);
+      kept_.push_back(keys[i]);
+    }
+    return kept_;
+  }
+
+  const AnySet& set_;
+  std::string_view delimiter_;
+  const DedupRules& rules_;
+  std::size_t file_ = ~std::size_t{0};
+  std::vector<std::unique_ptr<KeyMaker>> makers_;  // of the set, and of each other set
+  Marks dropped_;
+  Marks answers_;
+  HashedTexts asked_;
+  std::vector<std::string_view> kept_;
+};
+
+double rate_of_others(const std::vector<Against>& others) {
+  double rate = 0;
+  for (const Against& other : others) rate += other.set->expected_rate_now();
+  return rate;
+}
+
+// Marks which records of the blocks are fresh, one block after the other.
+class Adding {
+ public:
+  Adding(AnySet& set, const BlockInputs& inputs, const DedupRules& rules)
+      : set_(set), inputs_(inputs), rules_(rules), meter_(set, rate_of_others(rules.against)) {}
+
+  Result<void> add(Work& work) {
+    if (work.block.first_of_file) lines_in_file_ = rules_.on_head ? 1 : 0;
+    if (work.no_key > 0 && rules_.refuse_no_key)
+      return Error{Code::mismatch, inputs_.name_of(work.block.file) + ": line " +
+                                       std::to_string(lines_in_file_ + work.first_no_key + 1) +
+                                       " " + work.why_none};
+    if (rules_.before_adding)
+      if (auto told = rules_.before_adding(set_); !told) return told;
+    std::uint64_t fresh = work.no_key;
+    marks_.assign(work.all ? 0 : work.key_count, false);
+    Marks& marks = work.all ? work.fresh : marks_;
+    for (std::size_t first = 0; first < work.key_count; first += keys_at_once) {
+      const std::size_t count = std::min(keys_at_once, work.key_count - first);
+      const auto added = set_.add_all(work.keys, first, count, marks.span(first, count));
+      if (!added) return added.error();
+      meter_.add(*added, count - *added);
+      fresh += *added;
+      warn(first + count);
+    }
+    for (std::size_t i = 0; !work.all && i < work.key_count; ++i)
+      work.fresh.set(work.places[i], marks_[i]);
+    meter_.add(0, work.records.size() - work.key_count - work.no_key);
+    count(work, fresh);
+    return {};
+  }
+
+  // Now and then; not while somebody adds.
+  void tell() {
+    if (!rules_.progress) return;
+    const auto now = Clock::now();
+    if (now - told_ < progress_interval) return;
+    told_ = now;
+    note_sizes();
+    rules_.progress(report_);
+  }
+
+  const DedupReport& so_far() {
+    note_sizes();
+    return report_;
+  }
+  DedupReport at_the_end() {
     note_sizes();
     report_.rate_now = set_.exact() ? 0 : set_.rate_now();
     report_.expected_lost = meter_.lost();
@@ -128,135 +222,309 @@ class Run {
   }
 
  private:
-  Lines keys_of(Lines lines) {
-    if (!rules_.strip_cr) return lines;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      keys_[i] = lines[i];
-      if (keys_[i].ends_with('\r')) keys_[i].remove_suffix(1);
-    }
-    return Lines(keys_).first(lines.size());
+  void count(const Work& work, std::uint64_t fresh) {
+    const std::uint64_t lines = work.records.size();
+    lines_in_file_ += lines;
+    report_.lines_in += lines;
+    report_.repeats += lines - fresh;
+    report_.lines_out += rules_.repeated ? lines - fresh : fresh;
+    report_.no_key += work.no_key;
+    report_.bytes_in = work.block.bytes_read;
   }
 
-  // Adds the keys of these lines to the set and marks in fresh_ which were new; returns how many.
-  Result<std::size_t> mark(Lines lines) {
-    const Lines keys = keys_of(lines);
-    const std::span<bool> fresh = std::span<bool>(fresh_).first(keys.size());
-    if (rules_.against == nullptr) return set_.add_all(keys, fresh);
-    return mark_against(keys, fresh);
-  }
-
-  // Only what `against` surely has not goes on to the set.
-  Result<std::size_t> mark_against(Lines keys, std::span<bool> fresh) {
-    if (auto asked = rules_.against->may_contain_all(keys, fresh); !asked) return asked.error();
-    std::size_t left = 0;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      places_[left] = i;
-      absent_[left] = keys[i];
-      left += !fresh[i];
-      fresh[i] = false;
-    }
-    const auto added =
-        set_.add_all(Lines(absent_).first(left), std::span(absent_fresh_).first(left));
-    if (!added) return added;
-    for (std::size_t i = 0; i < left; ++i) fresh[places_[i]] = absent_fresh_[i];
-    return added;
-  }
-
-  void print(Lines lines, std::size_t fresh) {
-    report_.lines_in += lines.size();
-    report_.repeats += lines.size() - fresh;
-    report_.lines_out += append_marked(out_, lines, !rules_.repeated);
-    if (rules_.repeats_out != nullptr) append_marked(*rules_.repeats_out, lines, false);
-    meter_.add(fresh, lines.size() - fresh);
-  }
-
-  // The lines whose mark in fresh_ is `wanted`. What lies side by side in the input buffer, with
-  // the delimiters between, is one run.
-  std::uint64_t append_marked(LineWriter& out, Lines lines, bool wanted) {
-    const std::string_view delimiter = inputs_.rules().delimiter;
-    std::uint64_t appended = 0;
-    for (std::size_t i = 0; i < lines.size();) {
-      if (fresh_[i] != wanted) {
-        ++i;
-        continue;
-      }
-      const std::size_t first = i;
-      const char* end = nullptr;
-      do {
-        end = lines[i].data() + lines[i].size();
-        ++i;
-      } while (i < lines.size() && fresh_[i] == wanted &&
-               lines[i].data() == end + delimiter.size());
-      out.append({lines[first].data(), static_cast<std::size_t>(end - lines[first].data())});
-      out.append(delimiter);
-      appended += i - first;
-    }
-    return appended;
-  }
-
-  // A slow pipe (tail -f) shall not wait for a megabyte: nothing to read means time to write.
-  Result<void> check_outputs() {
-    const bool good = out_.good() && (rules_.repeats_out == nullptr || rules_.repeats_out->good());
-    if (good && inputs_.ready()) return {};
-    return flush_outputs();
-  }
-
-  Result<void> flush_outputs() {
-    if (auto flushed = out_.flush(); !flushed) return flushed.error();
-    if (rules_.repeats_out != nullptr) return rules_.repeats_out->flush();
-    return {};
-  }
-
-  // The lines decided so far are right; the Error that ended the run is the one to tell.
-  Error after_flush(const Error& error) {
-    static_cast<void>(flush_outputs().has_value());
-    return error;
+  // `lines`: of the block in hand that are through.
+  void warn(std::uint64_t lines) {
+    if (!rules_.on_overfull || warned_ || !set_.overfull()) return;
+    warned_ = true;
+    note_sizes();
+    DedupReport now = report_;
+    now.lines_in += lines;
+    rules_.on_overfull(now);
   }
 
   void note_sizes() {
-    report_.bytes_in = inputs_.bytes_read();
     report_.memory_bytes = set_.bytes();
     report_.expected_lost = meter_.lost_so_far();
   }
 
-  void tell() {
-    if (rules_.on_overfull && !told_overfull_ && set_.overfull()) {
-      told_overfull_ = true;
-      note_sizes();
-      rules_.on_overfull(report_);
-    }
-    if (!rules_.progress) return;
-    const auto now = Clock::now();
-    if (now - told_progress_ < progress_interval) return;
-    told_progress_ = now;
-    note_sizes();
-    rules_.progress(report_);
-  }
-
   AnySet& set_;
-  Inputs& inputs_;
-  LineWriter& out_;
+  const BlockInputs& inputs_;
   const DedupRules& rules_;
   LossMeter meter_;
   DedupReport report_;
-  bool told_overfull_ = false;
-  Clock::time_point told_progress_ = Clock::now();
-  std::array<bool, lines_per_batch> fresh_{};
-  std::array<std::string_view, lines_per_batch> keys_;
-  std::array<std::string_view, lines_per_batch> absent_;
-  std::array<std::size_t, lines_per_batch> places_{};
-  std::array<bool, lines_per_batch> absent_fresh_{};
+  Marks marks_;
+  std::uint64_t lines_in_file_ = 0;
+  bool warned_ = false;
+  Clock::time_point told_ = Clock::now();
+};
+
+// Writes what the marks say, one block after the other.
+class Printing {
+ public:
+  Printing(LineWriter& out, std::string_view delimiter, const DedupRules& rules)
+      : out_(out), delimiter_(delimiter), rules_(rules) {}
+
+  Result<void> print(Work& work) {
+    if (work.block.file == 0 && !work.head.empty()) print_head(work.head);
+    if (rules_.repeats_out != nullptr)
+      for_each_run(work, false, [&](std::string_view run) { rules_.repeats_out->append(run); });
+    // What is wanted moves to the front: from there it is one write.
+    char* const begin = work.block.bytes().data();
+    char* end = begin;
+    for_each_run(work, !rules_.repeated, [&](std::string_view run) {
+      if (end != run.data()) std::memmove(end, run.data(), run.size());
+      end += run.size();
+    });
+    out_.append_block({begin, static_cast<std::size_t>(end - begin)});
+    if (good()) return {};
+    return flush();
+  }
+
+  Result<void> flush() {
+    if (auto flushed = out_.flush(); !flushed) return flushed;
+    if (rules_.repeats_out != nullptr) return rules_.repeats_out->flush();
+    return {};
+  }
+
+ private:
+  bool good() const {
+    return out_.good() && (rules_.repeats_out == nullptr || rules_.repeats_out->good());
+  }
+
+  void print_head(std::string_view head) {
+    for (LineWriter* out : {&out_, rules_.repeats_out}) {
+      if (out == nullptr) continue;
+      out->append(head);
+      out->append(delimiter_);
+    }
+  }
+
+  // Calls each(bytes) for every run of neighbours whose mark is `wanted`, delimiters included.
+  template <class Each>
+  void for_each_run(const Work& work, bool wanted, Each&& each) {
+    const Lines records = work.records;
+    for (std::size_t i = 0; i < records.size();) {
+      if (work.fresh[i] != wanted) {
+        ++i;
+        continue;
+      }
+      const char* const begin = records[i].data();
+      do {
+        ++i;
+      } while (i < records.size() && work.fresh[i] == wanted);
+      const char* const end = records[i - 1].data() + records[i - 1].size() + delimiter_.size();
+      each({begin, static_cast<std::size_t>(end - begin)});
+    }
+  }
+
+  LineWriter& out_;
+  std::string_view delimiter_;
+  const DedupRules& rules_;
+};
+
+// Who does what next. Blocks are numbered as they are read; block n is in ring_[n % size].
+class Flow {
+ public:
+  Flow(AnySet& set, BlockInputs& inputs, LineWriter& out, const DedupRules& rules)
+      : set_(set),
+        inputs_(inputs),
+        rules_(rules),
+        delimiter_(inputs.rules().delimiter),
+        adding_(set, inputs, rules),
+        printing_(out, delimiter_, rules),
+        ring_(blocks_for(useful_threads(rules.threads))) {}
+
+  Result<DedupReport> to_the_end() {
+    const unsigned threads = useful_threads(rules_.threads);
+    if (!on_threads(threads, [this](unsigned) { work(); })) work();
+    // What was decided is right, also when the run ends with an Error: that is the one to tell.
+    if (const auto flushed = printing_.flush(); !flushed && !failed_) failed_ = flushed.error();
+    if (failed_) return *failed_;
+    if (input_failed_) return *input_failed_;
+    return adding_.at_the_end();
+  }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  void work() noexcept {
+    Hashing hashing(set_, delimiter_, rules_);
+    Lock lock(mutex_);
+    try {
+      while (!failed_ && step(lock, hashing)) {
+      }
+    } catch (const std::bad_alloc&) {
+      if (!lock.owns_lock()) lock.lock();
+      failed_ = Error{Code::no_memory, "the system does not give the memory for one more block"};
+    }
+    changed_.notify_all();
+  }
+
+  // Takes the step that is farthest along, or waits; false when all is done.
+  bool step(Lock& lock, Hashing& hashing) {
+    if (!printer_busy_ && printed_ < added_)
+      print(lock);
+    else if (checkpoint_due() && !adder_busy_ && !printer_busy_)
+      take_checkpoint(lock);
+    else if (!adder_busy_ && added_ < read_ && at(added_).hashed && !checkpoint_due())
+      add(lock);
+    else if (!reader_busy_ && !ended_ && read_ - printed_ < ring_.size())
+      read(lock, hashing);
+    else if (ended_ && printed_ == read_)
+      return false;
+    else
+      wait(lock);
+    return true;
+  }
+
+  // A checkpoint comes also while nothing else does.
+  void wait(Lock& lock) {
+    if (rules_.checkpoint && added_ != saved_)
+      changed_.wait_until(lock, next_checkpoint_);
+    else
+      changed_.wait(lock);
+  }
+
+  Work& at(std::uint64_t block) { return ring_[block % ring_.size()]; }
+
+  // Runs `work` with the lock given back; its Error ends the run.
+  template <class Do>
+  void unlocked(Lock& lock, Do&& work) {
+    lock.unlock();
+    Result<void> done = work();
+    lock.lock();
+    if (!done && !failed_) failed_ = done.error();
+    changed_.notify_all();
+  }
+
+  void print(Lock& lock) {
+    printer_busy_ = true;
+    Work& work = at(printed_);
+    unlocked(lock, [&] { return printing_.print(work); });
+    ++printed_;
+    printer_busy_ = false;
+    if (starving_ && printed_ == read_) flush(lock);
+  }
+
+  void flush(Lock& lock) {
+    printer_busy_ = true;
+    unlocked(lock, [&] { return printing_.flush(); });
+    printer_busy_ = false;
+  }
+
+  void add(Lock& lock) {
+    adder_busy_ = true;
+    Work& work = at(added_);
+    unlocked(lock, [&] {
+      auto added = adding_.add(work);
+      if (added) adding_.tell();
+      return added;
+    });
+    ++added_;
+    adder_busy_ = false;
+  }
+
+  void read(Lock& lock, Hashing& hashing) {
+    reader_busy_ = true;
+    // A slow pipe (tail -f) shall not wait for a full buffer: nothing to read means time to write.
+    if (!inputs_.ready()) {
+      starving_ = true;
+      if (printed_ == read_ && !printer_busy_) flush(lock);
+    }
+    Work& work = at(read_);
+    work.hashed = false;
+    bool got = false;
+    std::optional<Error> refused;
+    unlocked(lock, [&]() -> Result<void> {
+      const auto filled = inputs_.fill(work.block);
+      if (!filled) refused = filled.error();
+      got = filled && *filled;
+      return got ? take_head(work) : Result<void>();
+    });
+    starving_ = reader_busy_ = false;
+    if (refused) input_failed_ = refused;
+    ended_ = !got;
+    if (!got || failed_) return;
+    ++read_;
+    unlocked(lock, [&] { return hashing.hash(work); });
+    work.hashed = true;
+  }
+
+  Result<void> take_head(Work& work) {
+    work.head.clear();
+    if (!rules_.on_head || !work.block.first_of_file) return {};
+    work.block.split(delimiter_);
+    work.head = work.block.records.front();
+    if (work.block.file == 0)
+      head_ = work.head;
+    else if (work.head != head_)
+      return Error{Code::mismatch, inputs_.name_of(work.block.file) +
+                                       " has another head line than " + inputs_.name_of(0) +
+                                       "; give files of one layout"};
+    return rules_.on_head(work.block.file, work.head);
+  }
+
+  bool checkpoint_due() const {
+    return rules_.checkpoint && added_ != saved_ && Clock::now() >= next_checkpoint_;
+  }
+
+  void take_checkpoint(Lock& lock) {
+    adder_busy_ = printer_busy_ = true;
+    saved_ = added_;
+    const auto start = Clock::now();
+    unlocked(lock, [&]() -> Result<void> {
+      if (auto flushed = printing_.flush(); !flushed) return flushed;
+      return rules_.checkpoint(adding_.so_far());
+    });
+    const auto end = Clock::now();
+    next_checkpoint_ = end + std::max<Clock::duration>(rules_.checkpoint_every, 9 * (end - start));
+    adder_busy_ = printer_busy_ = false;
+  }
+
+  AnySet& set_;
+  BlockInputs& inputs_;
+  const DedupRules& rules_;
+  const std::string delimiter_;
+  Adding adding_;
+  Printing printing_;
+  std::string head_;
+  Clock::time_point next_checkpoint_ = Clock::now() + rules_.checkpoint_every;
+
+  std::mutex mutex_;  // of all that follows
+  std::condition_variable changed_;
+  std::vector<Work> ring_;
+  std::uint64_t read_ = 0;
+  std::uint64_t added_ = 0;
+  std::uint64_t printed_ = 0;
+  std::uint64_t saved_ = 0;  // blocks that the last checkpoint knows
+  bool reader_busy_ = false;
+  bool adder_busy_ = false;
+  bool printer_busy_ = false;
+  bool starving_ = false;  // the reader waits for somebody else to write
+  bool ended_ = false;     // there is no further block
+  std::optional<Error> failed_;
+  std::optional<Error> input_failed_;  // told after the blocks before it were printed
 };
 
 }  // namespace
 
-Result<DedupReport> dedup(AnySet& set, Inputs& inputs, LineWriter& out, const DedupRules& rules) {
-  assert(!inputs.rules().strip_cr && "dedup prints the bytes that came; let DedupRules strip");
+MakeKeys keys_without_cr() {
+  return [](std::size_t) { return std::make_unique<WithoutCr>(); };
+}
+
+Result<DedupReport> dedup(AnySet& set, BlockInputs& inputs, LineWriter& out,
+                          const DedupRules& rules) {
+  assert(!inputs.rules().strip_cr && "dedup prints the bytes that came; let the keys strip");
   if (set.input() != InputForm::hashed)
     return Error{Code::mismatch, "dedup needs a set that takes text, and a " +
                                      std::string(set.kind().name) +
                                      " set takes integers; choose another kind"};
-  return Run(set, inputs, out, rules).to_the_end();
+  return Flow(set, inputs, out, rules).to_the_end();
+}
+
+// A block of short lines has up to twice its bytes in views, hashes and marks.
+std::uint64_t dedup_overhead(Threads threads) {
+  return 3 * default_record_block_bytes * blocks_for(useful_threads(threads));
 }
 
 Result<Want> dedup_want(const std::vector<std::string>& files, const LineRules& rules,

@@ -1,26 +1,36 @@
-// Prints each line the first time it comes; order kept, streaming.
+// Prints each record the first time it comes; order kept, streaming, by several threads.
 //
-//    Inputs --batch of 1024 views--> keys --AnySet::add_all--> fresh? --runs of kept lines--> out
-//                                                                 \--runs of repeats--> repeats_out
+//    read ----> split, keys, hashes ----> add to the set ----> print
+//    in order   any thread, any block     in order             in order
 //
-// Kept lines that lie side by side in the input buffer are copied as one run, so the cost of a line
-// is finding its end, hashing it, and one wait for memory. A printed line always ends with the
-// delimiter, also when the last line of a file did not.
+// A block is some thousand whole records (engines/blocks.hpp). Whoever is free takes the step that
+// is farthest along: each step but the second belongs to one thread at a time and sees the blocks
+// in their order, so what is printed, and every bit of the set, is the same with any number of
+// threads. What is kept is pushed together inside its block and written from there: no copy. A
+// printed record always ends with the delimiter, also when the last of a file did not.
 //
 // If the set is wrong: a new line looks like a repeat and is LOST from the output (with `repeated`:
 //          printed among the repeats), about `expected_lost` of them. An exact set loses none.
 //          The other way round can not happen: a repeat is never printed as new.
-// Limits:  one thread; the set is the only thing that grows.
-// Threads: one dedup per set at a time.
+// Limits:  adding is one thread's work at a time, so more than a few threads gain nothing.
+// Threads: one dedup per set at a time; those that are started have ended when it returns. Whatever
+//          is called back is called by one thread at a time, not always the same.
+// See:     dedup_test; docs/cli.md.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <bloomery/engines/blocks.hpp>
 #include <bloomery/engines/line_writer.hpp>
 #include <bloomery/engines/lines.hpp>
+#include <bloomery/engines/parallel.hpp>
 #include <bloomery/error.hpp>
 #include <bloomery/sets/any_set.hpp>
 #include <bloomery/sets/plan.hpp>
@@ -31,6 +41,7 @@ struct DedupReport {
   std::uint64_t lines_in = 0;
   std::uint64_t lines_out = 0;  // printed to `out`
   std::uint64_t repeats = 0;    // lines_in - repeats were new
+  std::uint64_t no_key = 0;     // records without a key, printed as they are; among neither
   std::uint64_t bytes_in = 0;
   std::uint64_t memory_bytes = 0;  // payload of the set
   double rate_now = 0;             // from the bits of the set; 0 when exact
@@ -38,24 +49,62 @@ struct DedupReport {
   double expected_lost = 0;
 };
 
+// Makes the keys of records. One object, one thread.
+class KeyMaker {
+ public:
+  virtual ~KeyMaker() = default;
+  // One key a record, good until the next call; a null pointer where a record has none.
+  virtual Lines keys_of(Lines records) = 0;
+  // Why the record has none, and what to do: the end of a sentence that begins with its place.
+  virtual std::string why_none(std::string_view record) const = 0;
+};
+
+// A maker for the records of this file (a number, as in BlockInputs). Called by any thread. An
+// empty function: records are their own keys.
+using MakeKeys = std::function<std::unique_ptr<KeyMaker>(std::size_t file)>;
+
+// A set whose lines count as repeats, and how lines become its keys.
+struct Against {
+  const AnySet* set = nullptr;
+  MakeKeys make_keys = {};
+};
+
 struct DedupRules {
-  bool repeated = false;  // print the repeats instead of the first ones
-  // The key is the line without one carriage return at its end; what is printed keeps it.
-  bool strip_cr = false;
+  bool repeated = false;              // print the repeats instead of the first ones
   LineWriter* repeats_out = nullptr;  // repeats go here as well
-  const AnySet* against = nullptr;    // lines that this set may contain count as repeats
+  MakeKeys make_keys = {};
+  std::vector<Against> against = {};
+  // A record without a key ends the run with an Error; else it is printed as new, and counted.
+  bool refuse_no_key = true;
+  // The first record of each file is no line but its head: told before any line of the file is
+  // looked at, and printed once, before the first line. Heads must be equal.
+  std::function<Result<void>(std::size_t file, std::string_view head)> on_head = {};
+  Threads threads = {1};
+  // Before each block is added: for sets that forget by time.
+  std::function<Result<void>(AnySet&)> before_adding = {};
   // Called now and then with what is known so far (not rate_now), at most about ten times a second.
   std::function<void(const DedupReport&)> progress = {};
   // Called once, when the set begins to hold more than it was planned for.
   std::function<void(const DedupReport&)> on_overfull = {};
+  // Called about so often, between two blocks: all that was added has then been handed to the
+  // writers and flushed, and nothing else. An Error ends the run. It is never called more than a
+  // tenth of the time.
+  std::chrono::milliseconds checkpoint_every{0};
+  std::function<Result<void>(const DedupReport&)> checkpoint = {};
 };
+
+// The key is the line without one carriage return at its end.
+MakeKeys keys_without_cr();
 
 // Reads `inputs` to the end. The inputs must not strip carriage returns themselves
 // (LineRules::strip_cr): what is printed are the bytes that came. The set must take text. Flushes
 // the writers but does not close them. When the reader of `out` has gone, the Error is to be
 // ignored: ask out.reader_gone().
-Result<DedupReport> dedup(AnySet& set, Inputs& inputs, LineWriter& out,
+Result<DedupReport> dedup(AnySet& set, BlockInputs& inputs, LineWriter& out,
                           const DedupRules& rules = {});
+
+// Memory beside the set that a run takes, about: blocks, keys, buffers.
+std::uint64_t dedup_overhead(Threads threads);
 
 // What to make the set with. Files are sized by their sampled number of lines; a pipe starts with
 // 1M keys and the set grows. Rate 0: for an exact set. memory_bytes is left 0, for the caller.

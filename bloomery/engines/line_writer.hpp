@@ -48,6 +48,12 @@ class LineWriter {
     std::memcpy(buffer_.get() + used_, bytes.data(), bytes.size());
     used_ += bytes.size();
   }
+  // Bytes that are worth a write of their own are not copied into the buffer first.
+  void append_block(std::string_view bytes) {
+    if (bytes.size() < least_block_bytes) return append(bytes);
+    write_out();
+    write_all(bytes);
+  }
   // Room for `bytes` (at most a buffer) to write into directly; then commit what was used.
   char* reserve(std::size_t bytes) {
     if (bytes > room()) write_out();
@@ -67,6 +73,8 @@ class LineWriter {
   const std::string& name() const { return name_; }
 
  private:
+  static constexpr std::size_t least_block_bytes = std::size_t{32} << 10;
+
   std::size_t room() const { return buffer_bytes_ - used_; }
   void append_slowly(std::string_view bytes);
   void write_out();

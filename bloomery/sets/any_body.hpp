@@ -28,6 +28,9 @@ struct AnySet::Body {
   virtual Result<std::size_t> add_texts(const Hasher& hasher,
                                         std::span<const std::string_view> keys, bool* fresh) = 0;
   virtual Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) = 0;
+  virtual bool takes_wide_hashes() const = 0;
+  virtual Result<std::size_t> add_wide(std::span<const WideHash> hashes, bool* fresh) = 0;
+  virtual Result<void> ask_wide(std::span<const WideHash> hashes, bool* answers) const = 0;
   virtual Result<std::size_t> add_ordinals(std::span<const Ordinal> ordinals, bool* fresh) = 0;
   virtual Result<void> ask_texts(const Hasher& hasher, std::span<const std::string_view> keys,
                                  bool* answers) const = 0;
@@ -48,6 +51,8 @@ struct AnySet::Body {
   virtual Result<void> intersect(const Body& other) = 0;
   virtual Result<void> subtract(const Body& other) = 0;
   virtual Result<void> exclusive(const Body& other) = 0;
+  virtual Result<void> advance_to(std::uint64_t time, std::uint64_t span) = 0;
+  virtual void cap_memory(std::uint64_t bytes) = 0;
   virtual Result<std::uint64_t> best_fold(double rate) const = 0;
   virtual Result<std::unique_ptr<Body>> folded(std::uint64_t factor, double rate) const = 0;
   virtual std::uint64_t bytes() const = 0;

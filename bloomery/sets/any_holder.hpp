@@ -104,6 +104,25 @@ struct Holder : AnySet::Body {
     }
   }
 
+  static constexpr bool wide = std::same_as<Input, WideHash>;
+  bool takes_wide_hashes() const override { return wide; }
+  Result<std::size_t> add_wide(std::span<const WideHash> hashes, bool* fresh) override {
+    if constexpr (TwoListed<K>)
+      return K::takes_no_more();
+    else if constexpr (wide)
+      return held.add_all(hashes, fresh);
+    else
+      return wrong_input(K::id.name, "64-bit hashes, not those of 128 bits");
+  }
+  Result<void> ask_wide(std::span<const WideHash> hashes, bool* answers) const override {
+    if constexpr (wide) {
+      ask_in_groups(held, ReadyInputs<WideHash>(hashes), ToBools(answers));
+      return {};
+    } else {
+      return wrong_input(K::id.name, "64-bit hashes, not those of 128 bits");
+    }
+  }
+
   Result<std::size_t> add_ordinals(std::span<const Ordinal> ordinals, bool* fresh) override {
     if constexpr (hashed) {
       return not_integers();
@@ -262,6 +281,16 @@ struct Holder : AnySet::Body {
             std::string(K::id.name) +
                 " sets can not be folded; only classic, blocked and split-block have bits whose "
                 "neighbours can be joined: build a smaller set from the keys"};
+  }
+  Result<void> advance_to(std::uint64_t time, std::uint64_t span) override {
+    if constexpr (Forgetting<K>)
+      return held.kind().advance_to(time, span);
+    else
+      return Error{Code::unsupported,
+                   "a " + std::string(K::id.name) + " set forgets nothing by time; use a window"};
+  }
+  void cap_memory(std::uint64_t bytes) override {
+    if constexpr (requires { held.cap_memory(bytes); }) held.cap_memory(bytes);
   }
   Result<std::uint64_t> best_fold(double rate) const override {
     if constexpr (Foldable<K>)

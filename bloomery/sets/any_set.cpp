@@ -241,6 +241,39 @@ Result<void> AnySet::exclusive(const AnySet& other) {
   return body_->exclusive(*other.body_);
 }
 
+void AnySet::hash_all(std::span<const std::string_view> keys, HashedTexts& hashed) const {
+  hashed.narrow.clear();
+  hashed.wide.clear();
+  if (body_->takes_wide_hashes()) {
+    hashed.wide.reserve(keys.size());
+    for (const std::string_view key : keys) hashed.wide.push_back(hasher_.wide(key));
+  } else {
+    hashed.narrow.reserve(keys.size());
+    for (const std::string_view key : keys) hashed.narrow.push_back(hasher_(key));
+  }
+}
+
+Result<std::size_t> AnySet::add_all(const HashedTexts& hashed, std::size_t first, std::size_t count,
+                                    std::span<bool> fresh) {
+  bool* const told = fresh.empty() ? nullptr : fresh.data();
+  auto added = body_->takes_wide_hashes()
+                   ? body_->add_wide(std::span(hashed.wide).subspan(first, count), told)
+                   : body_->add_hashes(std::span(hashed.narrow).subspan(first, count), told);
+  note_form(KeyForm::text, count == 0, added);
+  return added;
+}
+
+Result<void> AnySet::may_contain_all(const HashedTexts& hashed, std::span<bool> answers) const {
+  return body_->takes_wide_hashes() ? body_->ask_wide(hashed.wide, answers.data())
+                                    : body_->ask_hashes(hashed.narrow, answers.data());
+}
+
+Result<void> AnySet::advance_to(std::uint64_t time, std::uint64_t span) {
+  return body_->advance_to(time, span);
+}
+
+void AnySet::cap_memory(std::uint64_t bytes) { body_->cap_memory(bytes); }
+
 Result<std::uint64_t> AnySet::best_fold(double rate) const { return body_->best_fold(rate); }
 
 Result<AnySet> AnySet::folded(std::uint64_t factor, double rate) const {

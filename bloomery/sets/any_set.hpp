@@ -51,6 +51,12 @@ struct KindRow {
   Result<std::uint64_t> (*planned_bytes)(const Want&);
 };
 
+// Texts as the hashes of one set, 64 or 128 bits as its kind takes them; the other list is empty.
+struct HashedTexts {
+  std::vector<Hash> narrow;
+  std::vector<WideHash> wide;
+};
+
 class AnySet {
  public:
   // Every kind and composite there is, in the order of their numbers.
@@ -95,6 +101,14 @@ class AnySet {
   Result<void> may_contain_all(std::span<const Hash> hashes, std::span<bool> answers) const;
   Result<void> may_contain_all(std::span<const Ordinal> ordinals, std::span<bool> answers) const;
 
+  // The two halves of adding texts: any number of threads may hash while one adds. Replaces what is
+  // in `hashed`; the hashes are good for this set, and others with its hasher and kind.
+  void hash_all(std::span<const std::string_view> keys, HashedTexts& hashed) const;
+  // The keys [first, first + count) of those that were hashed. Exact maps take no text.
+  Result<std::size_t> add_all(const HashedTexts& hashed, std::size_t first, std::size_t count,
+                              std::span<bool> fresh = {});
+  Result<void> may_contain_all(const HashedTexts& hashed, std::span<bool> answers) const;
+
   // Takes one copy of every key away, in order (exact maps: the key altogether); returns how many
   // were there, and `removed`, if not empty, tells which. A key that is not there changes nothing.
   // Unsound on kinds that can not remove: the Error says why. Remove only what was added: on
@@ -117,6 +131,12 @@ class AnySet {
   Result<void> intersect(const AnySet& other);
   Result<void> subtract(const AnySet& other);   // exact maps only; unsound on Bloom filters
   Result<void> exclusive(const AnySet& other);  // xor; exact maps only
+
+  // Of kinds that forget by time (sets/window_bloom.hpp); others refuse. Any unit of time.
+  Result<void> advance_to(std::uint64_t time, std::uint64_t span);
+  // A growing set grows no further than this from now on; others never grow. 0: no cap. A cap is
+  // not saved with the set.
+  void cap_memory(std::uint64_t bytes);
 
   // Folding (sets/fold.hpp): the largest factor at which the set still holds its keys at this rate,
   // 1 if there is none; and the smaller set. Unsound on kinds that can not: the Error says why.

@@ -53,6 +53,11 @@ class BloomChain {
   // memory_bytes: the chain does not grow beyond it.
   static Result<BloomChain> make(const Want& want);
   static Result<BloomChain> from_parts(Parts parts);
+  // From now on it grows no further than this; 0: no cap.
+  void cap_memory(std::uint64_t bytes) {
+    chain_->want.memory_bytes = bytes;
+    chain_->capped = false;
+  }
   Parts parts() const;
 
   Added add(Hash hash);

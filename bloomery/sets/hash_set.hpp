@@ -55,6 +55,8 @@ class HashSet {
   // memory_bytes is a hard cap.
   static Result<HashSet> make(const Want& want);
   static Result<HashSet> from_parts(Parts parts);
+  // From now on it grows no further than this; 0: no cap.
+  void cap_memory(std::uint64_t bytes) { memory_cap_ = bytes; }
   // Copies the hashes together: 16 bytes a key of new memory.
   Parts parts() const;
 

@@ -59,6 +59,8 @@ class Scalable {
   // memory_bytes: a hard cap, also for the two tables while it grows.
   static Result<Scalable> make(const Want& want);
   static Result<Scalable> from_parts(Parts parts);
+  // From now on it grows no further than this; 0: no cap.
+  void cap_memory(std::uint64_t bytes) { memory_cap_ = bytes; }
   // Borrows the table.
   Parts parts() const;
 

@@ -184,12 +184,13 @@ Exit run(const DedupFlags& flags, Messages& messages) {
   const auto start = Clock::now();
   SizedSet sized = make_set(flags, rules);
   AnySet& set = sized.set;
-  Inputs inputs(flags.files, rules);
+  BlockInputs inputs(flags.files, rules);
   LineWriter out = open_output(flags.output);
   Progress progress(messages, when, total_bytes(flags.files));
   const DedupRules how{
       .repeated = flags.repeated,
-      .strip_cr = strip_cr,
+      .make_keys = strip_cr ? keys_without_cr() : MakeKeys{},
+      .threads = {0},
       .progress = [&](const DedupReport& now) { progress.update(now.bytes_in, now.lines_in); },
       .on_overfull = [&](const DedupReport& now) { warn_overfull(now, sized, messages); }};
   const auto found = dedup(set, inputs, out, how);

@@ -1,0 +1,104 @@
+// How many new lines a set has probably taken for repeats while it filled: the rate at each add,
+// summed up.
+//
+// The rate is asked again only when the set has grown by a part in 32, and taken as linear between:
+// its formula is dear next to an add.
+// Limits:  an expectation; what was truly lost is about its square root away from it.
+// Threads: one.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <bloomery/sets/any_set.hpp>
+
+namespace bloomery {
+
+class LossMeter {
+ public:
+  // other_rate: at which sets that are asked before this one take a new line for theirs.
+  LossMeter(const AnySet& set, double other_rate) : set_(set), other_rate_(other_rate) {
+    measures_ = !set.exact() || other_rate_ > 0;
+    if (measures_) rate_ = rate();
+  }
+
+  void add(std::uint64_t fresh, std::uint64_t repeats) {
+    fresh_ += fresh;
+    repeats_ += repeats;
+    all_repeats_ += repeats;
+    if (measures_ && fresh_ + repeats_ >= step_) settle();
+  }
+
+  double lost() {
+    if (measures_) settle();
+    return lost_so_far();
+  }
+  // Without asking for the rate again. It can not be more than was taken for repeats.
+  double lost_so_far() const {
+    return std::min(lost_ + crowd_.lost(), static_cast<double>(all_repeats_));
+  }
+
+ private:
+  // The formula goes by the keys that were fresh. Beyond the plan so many are lost, and yet fill
+  // their share, that only the bits tell.
+  double rate() const {
+    double own = 0;
+    if (!set_.exact()) own = set_.overfull() ? set_.rate_now() : set_.expected_rate_now();
+    return std::min(1.0, own + other_rate_);
+  }
+
+  void settle() {
+    const double after = rate();
+    const double mean = (rate_ + after) / 2;
+    if (mean > crowded)
+      join_crowd(mean);
+    else
+      lost_ += likely_lost(fresh_, mean);
+    rate_ = after;
+    fresh_ = repeats_ = 0;
+    step_ = std::max(least_step, set_.adds() / (set_.overfull() ? 8 : 32));
+  }
+
+  // Of the truly new lines a part `mean` was lost and the rest was fresh. Not held against the
+  // repeats of this window: a tenth of a line would be dropped from each window that has none.
+  static double likely_lost(std::uint64_t fresh, double mean) {
+    return static_cast<double>(fresh) * mean / (1 - mean);
+  }
+
+  // All windows in which most of the new lines were lost. There the few fresh ones of a window, or
+  // none, say little; together they tell which part of the lines was new.
+  struct Crowd {
+    double fresh = 0;
+    double repeats = 0;
+    double fresh_if_all_new = 0;
+    double lost_if_all_new = 0;
+
+    double lost() const {
+      const double new_part = fresh_if_all_new > 0 ? fresh / fresh_if_all_new : 1;
+      return std::min(repeats, new_part * lost_if_all_new);
+    }
+  };
+
+  void join_crowd(double mean) {
+    const auto lines = static_cast<double>(fresh_ + repeats_);
+    crowd_.fresh += static_cast<double>(fresh_);
+    crowd_.repeats += static_cast<double>(repeats_);
+    crowd_.fresh_if_all_new += lines * (1 - mean);
+    crowd_.lost_if_all_new += lines * mean;
+  }
+
+  static constexpr double crowded = 0.5;
+  static constexpr std::uint64_t least_step = lines_per_batch;
+  const AnySet& set_;
+  double other_rate_;
+  bool measures_ = false;
+  double rate_ = 0;
+  double lost_ = 0;  // outside the crowd
+  Crowd crowd_;
+  std::uint64_t fresh_ = 0;
+  std::uint64_t repeats_ = 0;
+  std::uint64_t all_repeats_ = 0;
+  std::uint64_t step_ = least_step;
+};
+
+}  // namespace bloomery
