@@ -12,7 +12,15 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/bloomery/"
   FILES_MATCHING PATTERN "*.hpp" PATTERN "remote" EXCLUDE)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-# CMake: find_package(bloomery CONFIG REQUIRED)
+# An export of its own, so that only who asks for the component text needs its libraries.
+if(TARGET bloomery_text)
+  install(TARGETS bloomery_text EXPORT bloomeryTextTargets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(EXPORT bloomeryTextTargets NAMESPACE bloomery:: DESTINATION "${package_dir}")
+endif()
+
+# CMake: find_package(bloomery CONFIG REQUIRED [COMPONENTS text])
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/bloomeryConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/bloomeryConfig.cmake" INSTALL_DESTINATION "${package_dir}"
   NO_SET_AND_CHECK_MACRO)
@@ -32,6 +40,11 @@ string(REGEX REPLACE "/$" "" pkgconfig_to_prefix "${pkgconfig_to_prefix}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery.pc.in"
   "${PROJECT_BINARY_DIR}/bloomery.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/bloomery.pc" DESTINATION "${pkgconfig_dir}")
+if(TARGET bloomery_text)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery-text.pc.in"
+    "${PROJECT_BINARY_DIR}/bloomery-text.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/bloomery-text.pc" DESTINATION "${pkgconfig_dir}")
+endif()
 
 if(BLOOMERY_BUILD_TOOLS AND TARGET bloomery_cli)
   install(TARGETS bloomery_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

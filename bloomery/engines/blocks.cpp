@@ -144,7 +144,7 @@ Result<bool> BlockInputs::fill(Block& block) {
   for (;; ++turn_) {
     if (!reader_) {
       if (turn_ == files_.size()) return false;
-      auto file = InputFile::open(files_[turn_]);
+      auto file = InputFile::open(files_[turn_], rules_.decode);
       if (!file) return file.error();
       reader_.emplace(std::move(*file), rules_, block_bytes_);
       first_of_file_ = true;
@@ -153,8 +153,10 @@ Result<bool> BlockInputs::fill(Block& block) {
     block.file = turn_;
     block.first_of_file = std::exchange(first_of_file_, false);
     block.bytes_read = bytes_before_ + reader_->bytes_read();
+    block.file_bytes_read = file_bytes_before_ + reader_->file_bytes_read();
     if (!filled || *filled) return filled;
     bytes_before_ += reader_->bytes_read();
+    file_bytes_before_ += reader_->file_bytes_read();
     reader_.reset();
   }
 }

@@ -36,7 +36,10 @@ struct Block {
   std::vector<std::string_view> records;
   std::size_t file = 0;          // which of the files, from 0
   bool first_of_file = false;    // its first record is the first of its file
-  std::uint64_t bytes_read = 0;  // from all files when the block was full: for progress
+  // From all files when the block was full; of the files themselves it is less where they are
+  // compressed.
+  std::uint64_t bytes_read = 0;
+  std::uint64_t file_bytes_read = 0;
 
   void split(std::string_view delimiter);
   // The bytes of all records with their delimiters, to be written over by whoever is through.
@@ -70,6 +73,9 @@ class BlockReader {
   // False when fill() would wait for somebody else to write.
   bool ready() const { return at_end_ || (lines_ ? lines_->ready() : file_->ready()); }
   std::uint64_t bytes_read() const { return lines_ ? lines_->bytes_read() : bytes_read_; }
+  std::uint64_t file_bytes_read() const {
+    return lines_ ? lines_->file_bytes_read() : file_->file_bytes_read();
+  }
 
  private:
   Result<bool> fill_by_bytes(Block& block);
@@ -113,6 +119,7 @@ class BlockInputs {
   bool first_of_file_ = true;
   std::optional<BlockReader> reader_;
   std::uint64_t bytes_before_ = 0;  // in the files that are done
+  std::uint64_t file_bytes_before_ = 0;
 };
 
 }  // namespace bloomery

@@ -230,6 +230,7 @@ class Adding {
     report_.lines_out += rules_.repeated ? lines - fresh : fresh;
     report_.no_key += work.no_key;
     report_.bytes_in = work.block.bytes_read;
+    report_.file_bytes_in = work.block.file_bytes_read;
   }
 
   // `lines`: of the block in hand that are through.

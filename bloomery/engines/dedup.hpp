@@ -43,8 +43,9 @@ struct DedupReport {
   std::uint64_t repeats = 0;    // lines_in - repeats were new
   std::uint64_t no_key = 0;     // records without a key, printed as they are; among neither
   std::uint64_t bytes_in = 0;
-  std::uint64_t memory_bytes = 0;  // payload of the set
-  double rate_now = 0;             // from the bits of the set; 0 when exact
+  std::uint64_t file_bytes_in = 0;  // of the files: less when they are compressed
+  std::uint64_t memory_bytes = 0;   // payload of the set
+  double rate_now = 0;              // from the bits of the set; 0 when exact
   // New lines that were taken for repeats: the rate at each add, summed. 0 when exact.
   double expected_lost = 0;
 };

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace bloomery {
@@ -16,6 +18,8 @@ namespace {
 constexpr const char* stdin_name = "standard input";
 // Linux gives at most 2 GiB - 4 KiB at once; asking for more is an error elsewhere.
 constexpr std::size_t most_at_once = std::size_t{1} << 30;
+// What a pipe holds at most when nobody changed it; a file gives as much at a time.
+constexpr std::size_t packed_block_bytes = std::size_t{64} << 10;
 
 Error refused(const std::string& name, int error_number) {
   return {Code::io, name + " can not be read: " + std::strerror(error_number)};
@@ -27,20 +31,98 @@ Error is_directory(const std::string& name) {
 
 }  // namespace
 
-Result<InputFile> InputFile::open(const std::string& path) {
-  if (path == "-") {
-    InputFile file(STDIN_FILENO, stdin_name);
-    if (const auto looked = file.look(); !looked) return looked.error();
-    return file;
+// The bytes between the file and read():
+//
+//    file --> packed [taken, filled) --decoder--> into, or a little ahead of it
+//
+// Without a decoder, `packed` is what was read from a pipe to look at its first bytes, and goes out
+// as it is.
+struct InputFile::Unpacking {
+  OpenDecoder decode = nullptr;  // until the first bytes were looked at
+  std::unique_ptr<Decoder> decoder;
+  std::vector<char> packed = std::vector<char>(packed_block_bytes);
+  std::size_t taken = 0;
+  std::size_t filled = 0;
+  bool last = false;  // the file has no more than `packed`
+  // Decoded before it was asked for: whether a pipe has to be waited for is known only by trying.
+  std::array<char, 256> ahead{};
+  std::size_t ahead_taken = 0;
+  std::size_t ahead_made = 0;
+  std::optional<Error> failed;  // for the next read(): what was made before goes out first
+
+  std::span<const char> waiting() const {
+    return std::span<const char>(packed).subspan(taken, filled - taken);
   }
-  int fd = -1;
-  do {
-    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  } while (fd < 0 && errno == EINTR);
+  bool has_ahead() const { return ahead_taken < ahead_made; }
+
+  // Bytes made from what is waiting, without the file; 0: more of the file is needed, or it is the
+  // end, or failed.
+  std::size_t make(std::span<char> into) {
+    while (!failed) {
+      Decoded step = decoder->decode(waiting(), into, last);
+      taken += step.taken;
+      failed = std::move(step.failed);
+      if (step.made > 0) return step.made;
+      if (step.taken == 0) break;
+    }
+    return 0;
+  }
+
+  std::size_t give_ahead(std::span<char> into) {
+    const std::size_t bytes = std::min(into.size(), ahead_made - ahead_taken);
+    std::memcpy(into.data(), ahead.data() + ahead_taken, bytes);
+    ahead_taken += bytes;
+    return bytes;
+  }
+
+  std::size_t give_packed(std::span<char> into) {
+    const std::size_t bytes = std::min(into.size(), filled - taken);
+    std::memcpy(into.data(), packed.data() + taken, bytes);
+    taken += bytes;
+    return bytes;
+  }
+
+  // Moves what is waiting to the front; the rest of `packed` is free.
+  std::span<char> room() {
+    const std::size_t kept = filled - taken;
+    if (taken > 0) std::memmove(packed.data(), packed.data() + taken, kept);
+    taken = 0;
+    filled = kept;
+    return std::span(packed).subspan(kept);
+  }
+};
+
+InputFile::InputFile(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
+
+Result<InputFile> InputFile::open(const std::string& path, OpenDecoder decode) {
+  int fd = STDIN_FILENO;
+  if (path != "-") do {
+      fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    } while (fd < 0 && errno == EINTR);
   if (fd < 0) return refused(path, errno);
-  InputFile file(fd, path);
+  InputFile file(fd, path == "-" ? stdin_name : path);
   if (const auto looked = file.look(); !looked) return looked.error();
+  if (decode == nullptr) return file;
+  if (const auto recognised = file.recognise(decode); !recognised) return recognised.error();
   return file;
+}
+
+// A pipe is looked at when it is first read: opening it must not wait.
+Result<void> InputFile::recognise(OpenDecoder decode) {
+  if (!regular_) {
+    unpacking_ = std::make_unique<Unpacking>();
+    unpacking_->decode = decode;
+    return {};
+  }
+  std::array<char, recognised_bytes> first{};
+  const auto got = read_at(0, first);
+  if (!got) return got.error();
+  auto recognised = decode({first.data(), *got});
+  if (!recognised) return recognised.error();
+  if (recognised->decoder == nullptr) return {};
+  unpacking_ = std::make_unique<Unpacking>();
+  unpacking_->decoder = std::move(recognised->decoder);
+  return {};
 }
 
 Result<void> InputFile::look() {
@@ -66,7 +148,8 @@ InputFile::InputFile(InputFile&& other) noexcept
       regular_(other.regular_),
       start_(other.start_),
       offset_(other.offset_),
-      size_bytes_(other.size_bytes_) {}
+      size_bytes_(other.size_bytes_),
+      unpacking_(std::move(other.unpacking_)) {}
 
 InputFile& InputFile::operator=(InputFile&& other) noexcept {
   if (this == &other) return *this;
@@ -77,6 +160,7 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
   start_ = other.start_;
   offset_ = other.offset_;
   size_bytes_ = other.size_bytes_;
+  unpacking_ = std::move(other.unpacking_);
   return *this;
 }
 
@@ -88,6 +172,59 @@ void InputFile::close() noexcept {
 }
 
 Result<std::size_t> InputFile::read(std::span<char> into) {
+  return unpacking_ == nullptr ? read_file(into) : read_unpacked(into);
+}
+
+bool InputFile::compressed() const {
+  return unpacking_ != nullptr && unpacking_->decoder != nullptr;
+}
+
+std::uint64_t InputFile::file_bytes_read() const {
+  return offset_ - (unpacking_ == nullptr ? 0 : unpacking_->waiting().size());
+}
+
+Result<std::size_t> InputFile::read_unpacked(std::span<char> into) {
+  Unpacking& unpacking = *unpacking_;
+  // A pipe is read until its first bytes tell. Text tells with its first byte or two.
+  while (unpacking.decode != nullptr) {
+    const auto got = read_file(unpacking.room());
+    if (!got) return got.error();
+    unpacking.filled += *got;
+    unpacking.last = *got == 0;
+    const auto first = unpacking.waiting();
+    auto recognised = unpacking.decode({first.data(), first.size()});
+    if (!recognised) return recognised.error();
+    if (!recognised->decided && !unpacking.last) continue;
+    unpacking.decoder = std::move(recognised->decoder);
+    unpacking.decode = nullptr;
+  }
+  if (unpacking.decoder == nullptr) {
+    if (const std::size_t bytes = unpacking.give_packed(into); bytes > 0) return bytes;
+    unpacking_.reset();
+    return read_file(into);
+  }
+  if (unpacking.has_ahead()) return unpacking.give_ahead(into);
+  for (;;) {
+    const std::size_t made = unpacking.make(into);
+    if (made > 0) {
+      // So that ready() knows whether there is more; a regular file never makes anybody wait.
+      if (!regular_ && (made == into.size() || !unpacking.waiting().empty())) {
+        unpacking.ahead_taken = 0;
+        unpacking.ahead_made = unpacking.make(unpacking.ahead);
+      }
+      return made;
+    }
+    if (unpacking.failed)
+      return Error{unpacking.failed->code, name_ + ": " + unpacking.failed->sentence};
+    if (unpacking.last) return std::size_t{0};
+    const auto got = read_file(unpacking.room());
+    if (!got) return got.error();
+    unpacking.filled += *got;
+    unpacking.last = *got == 0;
+  }
+}
+
+Result<std::size_t> InputFile::read_file(std::span<char> into) {
   const std::size_t wanted = std::min(into.size(), most_at_once);
   ssize_t got = 0;
   do {
@@ -121,6 +258,11 @@ Result<std::size_t> InputFile::read_at(std::uint64_t offset, std::span<char> int
 
 bool InputFile::ready() const {
   if (regular_) return true;
+  if (unpacking_ != nullptr) {
+    const Unpacking& unpacking = *unpacking_;
+    if (unpacking.has_ahead() || unpacking.failed || unpacking.last) return true;
+    if (unpacking.decoder == nullptr && !unpacking.waiting().empty()) return true;
+  }
   pollfd asked{fd_, POLLIN, 0};
   return ::poll(&asked, 1, 0) > 0;
 }

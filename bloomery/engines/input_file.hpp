@@ -2,20 +2,26 @@
 //
 //    InputFile::open("a.txt")     a path
 //    InputFile::open("-")         descriptor 0, which stays open
+//    InputFile::open(path, open_decompressor)     what is compressed is read as what it holds
 //
 // Read, not mapped: a mapped file that is cut short by somebody else kills the reader, and pages of
 // a mapping count as memory of this process (a map of 1 GiB over 4 GiB of input must stay 1 GiB).
 // Regular files are read at an offset of our own, so opening "-" again reads it again when it is a
 // redirected file.
+//
+// Compressed bytes that are damaged or cut short are an Error, after what could be decoded before
+// that place was given out.
 // Threads: one InputFile, one thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <bloomery/engines/decoder.hpp>
 #include <bloomery/error.hpp>
 
 namespace bloomery {
@@ -23,7 +29,7 @@ namespace bloomery {
 class InputFile {
  public:
   // Refuses what is missing, may not be read, or is a directory.
-  static Result<InputFile> open(const std::string& path);
+  static Result<InputFile> open(const std::string& path, OpenDecoder decode = nullptr);
 
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&& other) noexcept;
@@ -32,20 +38,30 @@ class InputFile {
   // Fills at least one byte of `into`; 0 only at the end. Waits for pipes; goes on after signals.
   Result<std::size_t> read(std::span<char> into);
   // Regular files only: fills `into` from this many bytes after the start, without moving; less
-  // than asked only at the end.
+  // than asked only at the end. Bytes of the file, also when it is compressed.
   Result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const;
 
   // A regular file: it can be read twice, and has a size.
   bool regular() const { return regular_; }
   std::uint64_t size_bytes() const { return size_bytes_; }
+  // Whether read() decodes. Known from the start for a regular file, else after the first read().
+  bool compressed() const;
+  // Bytes of the file that were used so far, for a progress bar beside size_bytes(); read() gave
+  // more of them than these when it decodes.
+  std::uint64_t file_bytes_read() const;
   // False when read() would wait for somebody else to write.
   bool ready() const;
   // For sentences: the path, or "standard input".
   const std::string& name() const { return name_; }
 
  private:
-  InputFile(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
+  struct Unpacking;  // bytes of the file that were read ahead, and the decoder for them
+
+  InputFile(int fd, std::string name);
   Result<void> look();
+  Result<void> recognise(OpenDecoder decode);
+  Result<std::size_t> read_file(std::span<char> into);
+  Result<std::size_t> read_unpacked(std::span<char> into);
   void close() noexcept;
 
   int fd_ = -1;
@@ -54,6 +70,7 @@ class InputFile {
   std::uint64_t start_ = 0;   // where descriptor 0 stood when it was opened; 0 for paths
   std::uint64_t offset_ = 0;  // of the next read, from the start of a regular file
   std::uint64_t size_bytes_ = 0;
+  std::unique_ptr<Unpacking> unpacking_;  // none: read() is the file as it is
 };
 
 // Opens nothing: says which of these files is missing, a directory or not ours to read, so that a

@@ -220,7 +220,8 @@ class Work {
 
   void tell(const NumberReader& numbers, std::uint64_t& told, IntegerProgress progress) const {
     if (!rules_.progress || numbers.bytes_read() - told < progress_bytes) return;
-    told = progress.bytes_read = numbers.bytes_read();
+    told = numbers.bytes_read();
+    progress.bytes_read = numbers.file_bytes_read();
     rules_.progress(progress);
   }
 

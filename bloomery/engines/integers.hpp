@@ -35,7 +35,7 @@ namespace bloomery {
 enum class IntegerVerb { sort, count, once, dups, missing };
 
 struct IntegerProgress {
-  std::uint64_t bytes_read = 0;  // of this pass
+  std::uint64_t bytes_read = 0;  // of the files, in this pass
   std::uint64_t pass = 1;        // passes are numbered from 1; 0 is the first look for the range
   std::uint64_t passes = 1;
 };

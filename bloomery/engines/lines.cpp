@@ -30,7 +30,7 @@ LineReader::LineReader(InputFile file, LineRules rules, std::size_t block_bytes)
 }
 
 Result<LineReader> LineReader::open(const std::string& path, LineRules rules) {
-  auto file = InputFile::open(path);
+  auto file = InputFile::open(path, rules.decode);
   if (!file) return file.error();
   return LineReader(std::move(*file), std::move(rules));
 }
@@ -145,7 +145,7 @@ Result<Lines> Inputs::next() {
   for (;;) {
     if (!reader_) {
       if (turn_ == files_.size()) return Lines{};
-      auto file = InputFile::open(files_[turn_]);
+      auto file = InputFile::open(files_[turn_], rules_.decode);
       if (!file) return file.error();
       reader_.emplace(std::move(*file), rules_, block_bytes_);
       name_ = reader_->name();
@@ -154,6 +154,7 @@ Result<Lines> Inputs::next() {
     auto batch = reader_->next();
     if (!batch || !batch->empty()) return batch;
     bytes_before_ += reader_->bytes_read();
+    file_bytes_before_ += reader_->file_bytes_read();
     lines_before_ += reader_->lines_read();
     reader_.reset();
     ++turn_;
@@ -162,6 +163,10 @@ Result<Lines> Inputs::next() {
 
 std::uint64_t Inputs::bytes_read() const {
   return bytes_before_ + (reader_ ? reader_->bytes_read() : 0);
+}
+
+std::uint64_t Inputs::file_bytes_read() const {
+  return file_bytes_before_ + (reader_ ? reader_->file_bytes_read() : 0);
 }
 
 std::uint64_t Inputs::lines_read() const {

@@ -37,6 +37,7 @@ namespace bloomery {
 struct LineRules {
   std::string delimiter = "\n";  // one byte or several; std::string(1, '\0') for a zero byte
   bool strip_cr = false;         // one carriage return at the end of a line is not part of it
+  OpenDecoder decode = nullptr;  // open_decompressor of decompress.hpp reads compressed files
 };
 
 using Lines = std::span<const std::string_view>;
@@ -59,6 +60,8 @@ class LineReader {
   Result<Lines> next();
 
   std::uint64_t bytes_read() const { return bytes_read_; }
+  // Of the file: less than bytes_read() when it is compressed.
+  std::uint64_t file_bytes_read() const { return file_.file_bytes_read(); }
   std::uint64_t lines_read() const { return lines_read_; }
   const std::string& name() const { return file_.name(); }
   // False when next() would wait for somebody else to write.
@@ -102,6 +105,8 @@ class Inputs {
   const LineRules& rules() const { return rules_; }
   const std::vector<std::string>& files() const { return files_; }
   std::uint64_t bytes_read() const;
+  // Of the files, for a progress bar beside total_bytes(): less when they are compressed.
+  std::uint64_t file_bytes_read() const;
   std::uint64_t lines_read() const;
   // Where the last batch came from: the file, and the number there of its first line, from 1.
   const std::string& name() const { return name_; }
@@ -118,6 +123,7 @@ class Inputs {
   std::string name_;
   std::uint64_t first_line_ = 0;
   std::uint64_t bytes_before_ = 0;  // in the files that are done
+  std::uint64_t file_bytes_before_ = 0;
   std::uint64_t lines_before_ = 0;
 };
 
@@ -128,7 +134,9 @@ Result<std::optional<std::uint64_t>> count_lines(const std::vector<std::string>&
 // About how many lines there are, from blocks spread over the files, with a reserve so that the
 // truth is rarely above it: three sigma of the sample, 0.2 % at least. Files up to a few megabytes
 // are counted. nullopt when an input can be read only once.
-// Limits:  a file whose line lengths change where no block looks may have more.
+// Limits:  a file whose line lengths change where no block looks may have more. A compressed file
+//          can be looked at from its start only: up to 4 MiB of what it holds are decoded, and the
+//          rest is taken to be as long and as compressible, with a reserve of a quarter.
 Result<std::optional<std::uint64_t>> estimate_lines(const std::vector<std::string>& files,
                                                     const LineRules& rules = {});
 

@@ -148,6 +148,10 @@ Result<std::span<const Ordinal>> NumberReader::next() {
   return std::span<const Ordinal>(numbers_);
 }
 
+std::uint64_t NumberReader::file_bytes_read() const {
+  return files_done_bytes_ + (file_ ? file_->file_bytes_read() : 0) + inputs_.file_bytes_read();
+}
+
 Result<void> NumberReader::next_text(bool& at_end) {
   const auto lines = inputs_.next();
   if (!lines) return lines.error();
@@ -167,7 +171,7 @@ Result<void> NumberReader::next_binary(bool& at_end) {
   if (!file_) {
     at_end = turn_ == inputs_.files().size();
     if (at_end) return {};
-    auto file = InputFile::open(inputs_.files()[turn_]);
+    auto file = InputFile::open(inputs_.files()[turn_], rules_.lines.decode);
     if (!file) return file.error();
     file_ = std::move(*file);
     file_bytes_ = 0;
@@ -200,6 +204,7 @@ Result<void> NumberReader::take_block(std::size_t bytes) {
 Result<void> NumberReader::end_file() {
   const std::size_t left = std::exchange(carried_, 0);
   const std::string where = here(file_bytes_ - left);
+  files_done_bytes_ += file_->file_bytes_read();
   file_.reset();
   ++turn_;
   if (left == 0) return {};

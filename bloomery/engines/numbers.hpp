@@ -43,7 +43,7 @@ void append_integer(LineWriter& out, std::uint64_t value, IntegerFormat format,
 
 struct NumberRules {
   IntegerFormat format = IntegerFormat::text;
-  LineRules lines = {};
+  LineRules lines = {};  // binary formats go by `decode` only
   std::optional<Range> range = {};
   bool skip_bad = false;
 };
@@ -56,6 +56,8 @@ class NumberReader {
   Result<std::span<const Ordinal>> next();
 
   std::uint64_t bytes_read() const { return bytes_before_ + inputs_.bytes_read(); }
+  // Of the files, for a progress bar: less when they are compressed.
+  std::uint64_t file_bytes_read() const;
   std::uint64_t bad() const { return bad_; }
   // The sentence for the first one that was passed over.
   const std::string& first_bad() const { return first_bad_; }
@@ -81,6 +83,7 @@ class NumberReader {
   std::size_t carried_ = 0;         // bytes of a record that the last block began
   std::uint64_t file_bytes_ = 0;    // read from the file in hand
   std::uint64_t bytes_before_ = 0;  // read from binary files
+  std::uint64_t files_done_bytes_ = 0;
   std::vector<Ordinal> numbers_;
   std::uint64_t bad_ = 0;
   std::string first_bad_;

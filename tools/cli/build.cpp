@@ -201,7 +201,7 @@ Order order_like(const BuildFlags& flags) {
   Order order;
   order.row = AnySet::find_row(like.set.kind().name);
   order.hasher = like.set.hasher();
-  order.lines = {delimiter_of(flags.lines), like.set.rules().strip_cr};
+  order.lines = {delimiter_of(flags.lines), like.set.rules().strip_cr, decoder_of(flags.lines)};
   order.want.range = like.set.range().value_or(Range{});
   order.want.rate = like.set.rate_asked();
   if (like.set.kind() == Sharded::id) order.want.shards = like.set.parts().parts.at(0).count;
@@ -223,7 +223,8 @@ Order order_of(const BuildFlags& flags) {
   if (flags.shards && order.row->id != Sharded::id) refuse("--shards is for the kind sharded");
   if (flags.shards) order.want.shards = parse_keys("--shards", *flags.shards).value();
   order.hasher = hasher_of(flags.hash);
-  order.lines = {delimiter_of(flags.lines), crlf_of(flags.lines, Crlf::strip) == Crlf::strip};
+  order.lines = {delimiter_of(flags.lines), crlf_of(flags.lines, Crlf::strip) == Crlf::strip,
+                 decoder_of(flags.lines)};
   if ((flags.most_count || flags.removable) && order.row->id.name != "spectral")
     refuse("--most-count and --removable are for the kind spectral");
   if (flags.most_count)
@@ -277,7 +278,7 @@ class Feed {
       if (!batch) throw Failure(batch.error());
       if (batch->empty()) return inputs.lines_read();
       take(*batch, inputs);
-      bar.update(inputs.bytes_read(), inputs.lines_read());
+      bar.update(inputs.file_bytes_read(), inputs.lines_read());
     }
   }
 
@@ -494,7 +495,7 @@ std::uint64_t pass_numbers(Feed& feed, const std::optional<Range>& range, Take&&
     if (batch->empty()) return numbers;
     take(*batch);
     numbers += batch->size();
-    progress.update(reader.bytes_read(), numbers);
+    progress.update(reader.file_bytes_read(), numbers);
   }
 }
 

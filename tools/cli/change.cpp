@@ -87,7 +87,8 @@ void add_common_flags(CLI::App& parser, ChangeFlags& flags) {
 // Calls verb(keys) for every batch, with where it stands; returns the number of lines.
 template <class Verb>
 std::uint64_t each_batch(const ChangeFlags& flags, SetLines keys, Messages& messages, Verb&& verb) {
-  Inputs inputs(flags.files, {.delimiter = delimiter_of(flags.lines)});
+  Inputs inputs(flags.files,
+                {.delimiter = delimiter_of(flags.lines), .decode = decoder_of(flags.lines)});
   Progress progress(messages, flags.quiet ? When::never : progress_of(flags.speech),
                     total_bytes(flags.files));
   for (;;) {
@@ -95,7 +96,7 @@ std::uint64_t each_batch(const ChangeFlags& flags, SetLines keys, Messages& mess
     if (!batch) throw Failure(batch.error());
     if (batch->empty()) return inputs.lines_read();
     keys.hand(*batch, inputs, [&](auto span) { verb(span, inputs); });
-    progress.update(inputs.bytes_read(), inputs.lines_read());
+    progress.update(inputs.file_bytes_read(), inputs.lines_read());
   }
 }
 

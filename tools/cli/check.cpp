@@ -84,7 +84,7 @@ struct Counts {
 // Reads to the end, or with --quiet to the first batch that decides. Stops when the reader of our
 // output has gone; ask out.reader_gone().
 Counts read_all(const CheckFlags& flags, const AnySet& set, LineWriter& out, Messages& messages) {
-  const LineRules rules{.delimiter = delimiter_of(flags.lines)};
+  const LineRules rules{.delimiter = delimiter_of(flags.lines), .decode = decoder_of(flags.lines)};
   Inputs inputs(flags.files, rules);
   Progress progress(messages, flags.quiet ? When::never : progress_of(flags.speech),
                     total_bytes(flags.files));
@@ -107,7 +107,7 @@ Counts read_all(const CheckFlags& flags, const AnySet& set, LineWriter& out, Mes
     if (flags.quiet && !flags.speech.json && counts.hits(flags.invert) > 0) break;
     // A slow pipe shall not wait for a full buffer.
     if (!inputs.ready() && !out.flush()) break;
-    progress.update(inputs.bytes_read(), counts.lines_in);
+    progress.update(inputs.file_bytes_read(), counts.lines_in);
   }
   const auto flushed = out.flush();
   if (!flushed && !out.reader_gone()) throw Failure(flushed.error());

@@ -60,7 +60,7 @@ struct Found {
 
 Found count_all(const CountFlags& flags, const AnySet& set, LineWriter& out, Messages& messages) {
   const std::string delimiter = delimiter_of(flags.lines);
-  Inputs inputs(flags.files, {.delimiter = delimiter});
+  Inputs inputs(flags.files, {.delimiter = delimiter, .decode = decoder_of(flags.lines)});
   Progress progress(messages, progress_of(flags.speech), total_bytes(flags.files));
   SetLines keys(set);
   std::array<std::uint64_t, lines_per_batch> room{};
@@ -82,7 +82,7 @@ Found count_all(const CountFlags& flags, const AnySet& set, LineWriter& out, Mes
     found.lines += batch->size();
     // A slow pipe shall not wait for a full buffer.
     if (!inputs.ready() && !out.flush()) break;
-    progress.update(inputs.bytes_read(), found.lines);
+    progress.update(inputs.file_bytes_read(), found.lines);
   }
   const auto flushed = out.flush();
   if (!flushed && !out.reader_gone()) throw Failure(flushed.error());

@@ -178,7 +178,7 @@ Exit run(const DedupFlags& flags, Messages& messages) {
   using Clock = std::chrono::steady_clock;
   obey(flags.speech, messages);
   const When when = flags.quiet ? When::never : progress_of(flags.speech);
-  const LineRules rules{.delimiter = delimiter_of(flags.lines)};
+  const LineRules rules{.delimiter = delimiter_of(flags.lines), .decode = decoder_of(flags.lines)};
   const bool strip_cr = crlf_of(flags.lines, Crlf::keep) == Crlf::strip;
   expect_input(flags.files, "dedup");
   const auto start = Clock::now();
@@ -191,7 +191,7 @@ Exit run(const DedupFlags& flags, Messages& messages) {
       .repeated = flags.repeated,
       .make_keys = strip_cr ? keys_without_cr() : MakeKeys{},
       .threads = {0},
-      .progress = [&](const DedupReport& now) { progress.update(now.bytes_in, now.lines_in); },
+      .progress = [&](const DedupReport& now) { progress.update(now.file_bytes_in, now.lines_in); },
       .on_overfull = [&](const DedupReport& now) { warn_overfull(now, sized, messages); }};
   const auto found = dedup(set, inputs, out, how);
   progress.finish();

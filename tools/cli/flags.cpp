@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string_view>
 
+#include <bloomery/engines/decompress.hpp>
 #include <bloomery/error.hpp>
 
 #include "command.hpp"
@@ -82,6 +83,10 @@ void add_line_flags(CLI::App& parser, LineFlags& flags) {
   parser.add_flag("-0,--null", flags.null, "lines end with a zero byte, not with a newline");
   parser.add_option("-d,--delimiter", flags.delimiter, "lines end with these bytes")
       ->type_name("STR");
+  parser
+      .add_option("--decompress", flags.decompress,
+                  "auto reads gzip, bzip2, xz and zstd; never: bytes as they are")
+      ->type_name("auto|never");
 }
 
 void add_crlf_flag(CLI::App& parser, LineFlags& flags, const std::string& text) {
@@ -94,6 +99,12 @@ std::string delimiter_of(const LineFlags& flags) {
   if (!flags.delimiter) return "\n";
   if (flags.delimiter->empty()) refuse("--delimiter needs at least one byte");
   return *flags.delimiter;
+}
+
+OpenDecoder decoder_of(const LineFlags& flags) {
+  if (!flags.decompress || *flags.decompress == "auto") return open_decompressor;
+  if (*flags.decompress == "never") return nullptr;
+  refuse(fmt::format("--decompress does not take '{}'; give auto or never", *flags.decompress));
 }
 
 Crlf crlf_of(const LineFlags& flags, Crlf otherwise) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <bloomery/engines/decoder.hpp>
 #include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/plan.hpp>
 
@@ -39,11 +40,14 @@ struct LineFlags {
   bool null = false;
   Word delimiter;
   Word crlf;
+  Word decompress;
 };
 void add_line_flags(CLI::App& parser, LineFlags& flags);
 void add_crlf_flag(CLI::App& parser, LineFlags& flags, const std::string& text);
 // One newline unless told otherwise.
 std::string delimiter_of(const LineFlags& flags);
+// What recognises compressed files, unless told to read them as they are.
+OpenDecoder decoder_of(const LineFlags& flags);
 Crlf crlf_of(const LineFlags& flags, Crlf otherwise);
 
 struct HashFlags {

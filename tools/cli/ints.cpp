@@ -105,7 +105,7 @@ IntegerRules rules_of(const IntsFlags& flags) {
   rules.verb = verb_of(flags.verb);
   rules.format = format_of(flags.format);
   if (rules.format == IntegerFormat::ipv4) rules.out_format = IntegerFormat::ipv4;
-  rules.lines = {delimiter_of(flags.lines), true};
+  rules.lines = {delimiter_of(flags.lines), true, decoder_of(flags.lines)};
   if (flags.range)
     rules.range = rules.format == IntegerFormat::ipv4
                       ? bloomery::parse_range(*flags.range, rules.format).value()

@@ -1,0 +1,52 @@
+// The seam between a file and the programs that pack files: compressed bytes in, bytes out.
+//
+//    first bytes --recognise--> Decoder or none
+//    file --> | compressed | --decode--> | bytes |         InputFile owns both ends
+//
+// A Decoder opens nothing and reads nothing: it is given bytes and a place to put more, so that the
+// file alone knows about pipes, offsets and waiting. This library knows the seam only;
+// bloomery::text has the codecs (decompress.hpp), and who does not link it reads bytes as they are.
+// Threads: one Decoder, one thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include <bloomery/error.hpp>
+
+namespace bloomery {
+
+// What a call took from its input and put into its output.
+struct Decoded {
+  std::size_t taken = 0;
+  std::size_t made = 0;
+  // The stream is damaged or ends too early, after what was made. The sentence follows a file name
+  // and a colon. The Decoder is not used again.
+  std::optional<Error> failed = {};
+};
+
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+
+  // Takes some of `in`, makes some of `out`, which has room. `last`: no byte comes after `in`.
+  // Neither takes nor makes nor fails only when it waits for more of the file or, with `last`, at a
+  // good end.
+  virtual Decoded decode(std::span<const char> in, std::span<char> out, bool last) = 0;
+};
+
+// What the first bytes of a file say about it.
+struct Recognised {
+  bool decided = true;                         // false: so far it may become either
+  std::unique_ptr<Decoder> decoder = nullptr;  // none: the bytes are what they are
+};
+
+// Told the first bytes of a file, at least recognised_bytes of them unless the file is shorter or a
+// pipe has not given them yet; undecided only for fewer than those.
+using OpenDecoder = Result<Recognised> (*)(std::string_view first_bytes);
+inline constexpr std::size_t recognised_bytes = 18;  // the longest header, that of a zstd frame
+
+}  // namespace bloomery
