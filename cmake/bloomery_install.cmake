@@ -7,20 +7,17 @@ set(pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 install(TARGETS bloomery EXPORT bloomeryTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET bloomery_text)
+  install(TARGETS bloomery_text EXPORT bloomeryTextTargets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/bloomery/"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/bloomery"
   FILES_MATCHING PATTERN "*.hpp" PATTERN "remote" EXCLUDE)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-# An export of its own, so that only who asks for the component text needs its libraries.
-if(TARGET bloomery_text)
-  install(TARGETS bloomery_text EXPORT bloomeryTextTargets
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  install(EXPORT bloomeryTextTargets NAMESPACE bloomery:: DESTINATION "${package_dir}")
-endif()
-
-# CMake: find_package(bloomery CONFIG REQUIRED [COMPONENTS text])
+# CMake: find_package(bloomery CONFIG REQUIRED), with COMPONENTS text for bloomery::text
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/bloomeryConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/bloomeryConfig.cmake" INSTALL_DESTINATION "${package_dir}"
   NO_SET_AND_CHECK_MACRO)
@@ -28,6 +25,9 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/bloomeryConfig.cmake.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/bloomeryConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
 install(EXPORT bloomeryTargets NAMESPACE bloomery:: DESTINATION "${package_dir}")
+if(TARGET bloomery_text)
+  install(EXPORT bloomeryTextTargets NAMESPACE bloomery:: DESTINATION "${package_dir}")
+endif()
 install(FILES
   "${PROJECT_BINARY_DIR}/bloomeryConfig.cmake"
   "${PROJECT_BINARY_DIR}/bloomeryConfigVersion.cmake"
@@ -41,6 +41,11 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery.pc.in"
   "${PROJECT_BINARY_DIR}/bloomery.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/bloomery.pc" DESTINATION "${pkgconfig_dir}")
 if(TARGET bloomery_text)
+  # A static library can not name what it needs; those who link it must.
+  set(pkgconfig_text_libs "")
+  if(NOT BUILD_SHARED_LIBS)
+    set(pkgconfig_text_libs " -lsimdjson -luriparser -lz -lbz2 -llzma -lzstd")
+  endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery-text.pc.in"
     "${PROJECT_BINARY_DIR}/bloomery-text.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/bloomery-text.pc" DESTINATION "${pkgconfig_dir}")

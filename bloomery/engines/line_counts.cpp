@@ -43,7 +43,8 @@ std::uint64_t delimiters_in(std::string_view bytes, const std::string& delimiter
   return found;
 }
 
-// A delimiter of several bytes may lie across two blocks; the reader knows about that.
+// A delimiter of several bytes may lie across two blocks, and a newline of CSV in quotes; the reader
+// knows about that.
 Result<std::uint64_t> count_by_reader(InputFile file, const LineRules& rules) {
   LineReader reader(std::move(file), rules);
   for (;;) {
@@ -54,7 +55,8 @@ Result<std::uint64_t> count_by_reader(InputFile file, const LineRules& rules) {
 }
 
 Result<std::uint64_t> count_file(InputFile file, const LineRules& rules) {
-  if (rules.delimiter.size() > 1) return count_by_reader(std::move(file), rules);
+  if (rules.delimiter.size() > 1 || rules.csv_separator)
+    return count_by_reader(std::move(file), rules);
   std::vector<char> block(default_block_bytes);
   std::uint64_t lines = 0;
   char last = rules.delimiter[0];

@@ -26,6 +26,10 @@ LineReader::LineReader(InputFile file, LineRules rules, std::size_t block_bytes)
     : file_(std::move(file)), rules_(std::move(rules)), block_bytes_(block_bytes) {
   assert(!rules_.delimiter.empty() && "a delimiter has at least one byte");
   assert(block_bytes_ > 0 && "a block has at least one byte");
+  assert((!rules_.csv_separator || rules_.delimiter == "\n") &&
+         "records of CSV end with a newline");
+  header_wanted_ = rules_.header;
+  if (rules_.csv_separator) csv_ = CsvScanner(*rules_.csv_separator);
   lines_.resize(lines_per_batch);
 }
 
@@ -41,14 +45,32 @@ bool LineReader::ready() const {
   return unseen.find(rules_.delimiter) != std::string_view::npos || file_.ready();
 }
 
+// The first line is kept and not given out.
+void LineReader::take_header() {
+  header_wanted_ = false;
+  header_ = lines_[0];
+  std::copy(lines_.begin() + 1, lines_.begin() + static_cast<std::ptrdiff_t>(count_),
+            lines_.begin());
+  --count_;
+}
+
 Result<Lines> LineReader::next() {
   count_ = 0;
   for (;;) {
-    if (rules_.delimiter.size() == 1)
+    if (rules_.csv_separator)
+      split_csv();
+    else if (rules_.delimiter.size() == 1)
       split_one_byte();
     else
       split_many_bytes();
-    if (count_ == 0 && at_end_ && start_ < end_) take(end_, end_);
+    if (count_ == 0 && at_end_ && start_ < end_) {
+      if (csv_.in_quotes())
+        return Error{Code::bad_input,
+                     file_.name() + ", line " + std::to_string(csv_.newlines_before() + 1) +
+                         ": the record that begins here has a quote that is never closed"};
+      take(end_, end_);
+    }
+    if (header_wanted_ && count_ > 0) take_header();
     if (count_ != 0 || at_end_) break;
     if (const auto refilled = refill(); !refilled) return refilled.error();
   }
@@ -97,6 +119,18 @@ void LineReader::split_many_bytes() {
       return;
     }
     take(scanned_ + found, scanned_ + found + length);
+  }
+}
+
+void LineReader::split_csv() {
+  const std::string_view bytes(buffer_.get(), end_);
+  while (count_ < lines_per_batch && scanned_ < end_) {
+    const std::size_t newline = csv_.scan(bytes, scanned_);
+    if (newline == CsvScanner::npos) {
+      scanned_ = end_;
+      return;
+    }
+    take(newline, newline + 1);
   }
 }
 
@@ -150,8 +184,9 @@ Result<Lines> Inputs::next() {
       reader_.emplace(std::move(*file), rules_, block_bytes_);
       name_ = reader_->name();
     }
-    first_line_ = reader_->lines_read() + 1;
+    first_line_ = reader_->lines_read() + (rules_.header ? 2 : 1);
     auto batch = reader_->next();
+    if (rules_.header) header_ = reader_->header();
     if (!batch || !batch->empty()) return batch;
     bytes_before_ += reader_->bytes_read();
     file_bytes_before_ += reader_->file_bytes_read();

@@ -28,6 +28,7 @@
 #include <string_view>
 #include <vector>
 
+#include <bloomery/engines/csv.hpp>
 #include <bloomery/engines/input_file.hpp>
 #include <bloomery/error.hpp>
 
@@ -38,6 +39,10 @@ struct LineRules {
   std::string delimiter = "\n";  // one byte or several; std::string(1, '\0') for a zero byte
   bool strip_cr = false;         // one carriage return at the end of a line is not part of it
   OpenDecoder decode = nullptr;  // open_decompressor of decompress.hpp reads compressed files
+  // CSV with this separator: a newline inside quotes ends nothing (csv.hpp), and a quote that is
+  // never closed is an Error. The delimiter must be the newline.
+  std::optional<char> csv_separator = {};
+  bool header = false;  // the first line of every file is no line of a batch; ask for header()
 };
 
 using Lines = std::span<const std::string_view>;
@@ -62,8 +67,10 @@ class LineReader {
   std::uint64_t bytes_read() const { return bytes_read_; }
   // Of the file: less than bytes_read() when it is compressed.
   std::uint64_t file_bytes_read() const { return file_.file_bytes_read(); }
-  std::uint64_t lines_read() const { return lines_read_; }
+  std::uint64_t lines_read() const { return lines_read_; }  // without a header
   const std::string& name() const { return file_.name(); }
+  // With LineRules::header, once there was a batch.
+  const std::string& header() const { return header_; }
   // False when next() would wait for somebody else to write.
   bool ready() const;
 
@@ -74,6 +81,8 @@ class LineReader {
 
   void split_one_byte();
   void split_many_bytes();
+  void split_csv();
+  void take_header();
   void take(std::size_t end, std::size_t next_start);
   Result<void> refill();
   Result<void> grow(std::size_t bytes);
@@ -87,8 +96,11 @@ class LineReader {
   std::size_t scanned_ = 0;  // no delimiter begins in [start_, scanned_)
   std::size_t end_ = 0;      // of the bytes that were read
   bool at_end_ = false;
+  CsvScanner csv_;                       // has looked at everything before scanned_
   std::vector<std::string_view> lines_;  // the first count_ are the batch in hand
   std::size_t count_ = 0;
+  std::string header_;
+  bool header_wanted_ = false;  // it was not read yet
   std::uint64_t bytes_read_ = 0;
   std::uint64_t lines_read_ = 0;
 };
@@ -111,6 +123,8 @@ class Inputs {
   // Where the last batch came from: the file, and the number there of its first line, from 1.
   const std::string& name() const { return name_; }
   std::uint64_t first_line() const { return first_line_; }
+  // Of the file of the last batch, with LineRules::header.
+  const std::string& header() const { return header_; }
   // False when next() would wait for somebody else to write: the time to flush what is buffered.
   bool ready() const;
 
@@ -121,6 +135,7 @@ class Inputs {
   std::size_t turn_ = 0;
   std::optional<LineReader> reader_;
   std::string name_;
+  std::string header_;
   std::uint64_t first_line_ = 0;
   std::uint64_t bytes_before_ = 0;  // in the files that are done
   std::uint64_t file_bytes_before_ = 0;

@@ -1,0 +1,53 @@
+// The value at one path of a JSON record, as the bytes of a key.
+//
+//    .user.id    .items[0].sku    ."odd key"."with \"quotes\""    .[2]
+//
+//    "Z\u00fcrich"   its text, unescaped: Zurich with its umlaut in UTF-8
+//    12, 1.50e3      as written: 1 and 1.0 are two keys
+//    true false null as written
+//    {..} [..]       as written, blanks and all
+//
+// So "1" and 1 are one key, and so are "null" and null. Of a name that comes twice in an object the
+// first counts.
+// Limits:  the way to the value is checked, and of the whole record its UTF-8, that its quotes and
+//          brackets are closed and that it is one object or array; what else lies beside the way is
+//          not read. A record of more than 4 GB is none.
+// Threads: a path may be used by any number; a reader belongs to one.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <bloomery/engines/key_room.hpp>
+#include <bloomery/error.hpp>
+
+namespace bloomery {
+
+// Names and places, in order.
+using JsonPath = std::vector<std::variant<std::string, std::size_t>>;
+
+Result<JsonPath> parse_json_path(std::string_view text);
+
+class JsonReader {
+ public:
+  JsonReader();
+  JsonReader(JsonReader&&) noexcept;
+  JsonReader& operator=(JsonReader&&) noexcept;
+  ~JsonReader();
+
+  struct Found {
+    std::string_view key;       // in the room
+    const char* why = nullptr;  // there is none
+  };
+  Found find(std::string_view record, const JsonPath& path, KeyRoom& room);
+
+ private:
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+};
+
+}  // namespace bloomery

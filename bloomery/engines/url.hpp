@@ -1,0 +1,56 @@
+// URLs in one spelling: the law of the profiles url/1 and crawl/1, which docs/normalize.md tells in
+// full and the table in tests/engines/url_test.cpp pins.
+//
+//    HTTP://user@Example.COM:80/a%7eb/c d?b=2&a#top
+//    ^scheme     ^authority     ^path     ^query ^fragment
+//    http://user@example.com/a~b/c%20d?a=&b=2
+//
+// The split at : / ? # is done here. The authority of nearly every URL is a plain name with or
+// without a port, and is taken apart here too; any other (user, IPv6, escapes, letters beyond
+// ASCII) is taken apart and judged by uriparser, which takes several times as long for a URL as all
+// the rest (docs/normalize.md has figures). url_test compares the two on the plain ones.
+// Limits:  what has no scheme followed by "//", no host, an authority that RFC 3986 does not allow,
+//          or more than 64 KiB, is no URL. Names of hosts are not turned into Punycode or back.
+// Threads: pure but for the scratch, which belongs to one thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <bloomery/engines/key_room.hpp>
+
+namespace bloomery {
+
+enum class UrlLaw { url_1, crawl_1 };
+
+struct UrlScratch {
+  std::vector<std::string_view> arguments;
+};
+
+inline constexpr std::size_t longest_url = std::size_t{64} << 10;
+
+// `text` without blanks around it. nullopt: it is no URL. The result is in the room.
+std::optional<std::string_view> normalize_url(std::string_view text, UrlLaw law,
+                                              UrlScratch& scratch, KeyRoom& room);
+
+namespace detail {
+
+struct Authority {
+  std::string_view user;  // without the @; empty: none
+  std::string_view host;  // without brackets
+  std::string_view port;  // digits; empty: none
+  bool bracketed = false;
+};
+
+// Letters, digits, - . _ ~ and perhaps a port: nothing to decode, nothing to judge.
+std::optional<Authority> split_plain_authority(std::string_view text);
+// Any authority, by uriparser. Views into `text`; bytes beyond ASCII are not allowed in it.
+std::optional<Authority> split_authority(std::string_view text);
+
+// The segments . and .. of an absolute path (RFC 3986, 5.2.4), in place; returns its new length.
+std::size_t remove_dot_segments(char* path, std::size_t length);
+
+}  // namespace detail
+}  // namespace bloomery

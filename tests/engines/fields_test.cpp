@@ -1,0 +1,112 @@
+#include <bloomery/engines/fields.hpp>
+
+#include <gtest/gtest.h>
+
+namespace bloomery {
+namespace {
+
+std::string cut(const FieldCutter& cutter, std::string_view record,
+                const CsvColumns* columns = nullptr) {
+  CutScratch scratch;
+  const Cut found = cutter.cut(record, columns, scratch);
+  return found.why != nullptr ? std::string("! ") + found.why : std::string(found.key);
+}
+
+FieldCutter by_number(std::vector<std::size_t> fields, std::string separator = {}) {
+  return FieldCutter::make(
+             {.part = KeyPart::fields, .fields = std::move(fields), .separator = separator})
+      .value();
+}
+
+constexpr const char* few = "! it has too few fields";
+
+TEST(Fields, TheWholeLineIsTheKeyUnlessToldOtherwise) {
+  const FieldCutter cutter;
+  EXPECT_TRUE(cutter.whole_line());
+  EXPECT_EQ(cut(cutter, " a b "), " a b ");
+}
+
+TEST(Fields, BlanksSeparateInRuns) {
+  EXPECT_EQ(cut(by_number({1}), "  x \t y"), "x");
+  EXPECT_EQ(cut(by_number({2}), "  x \t y"), "y");
+  EXPECT_EQ(cut(by_number({3}), "  x \t y "), few);
+  EXPECT_EQ(cut(by_number({1}), "   "), few);
+}
+
+TEST(Fields, EachSeparatorSeparates) {
+  EXPECT_EQ(cut(by_number({1}, ":"), "x:y::z"), "x");
+  EXPECT_EQ(cut(by_number({3}, ":"), "x:y::z"), "");
+  EXPECT_EQ(cut(by_number({4}, ":"), "x:y::z"), "z");
+  EXPECT_EQ(cut(by_number({5}, ":"), "x:y::z"), few);
+  EXPECT_EQ(cut(by_number({2}, "::"), "x:y::z"), "z");
+  EXPECT_EQ(cut(by_number({1}, ":"), ""), "");
+  EXPECT_EQ(cut(by_number({2}, "\t"), "a\tb c\td"), "b c");
+}
+
+TEST(Fields, SeveralAreJoinedWhateverSeparatedThem) {
+  EXPECT_EQ(cut(by_number({1, 3}, ":"), "x:y:z"), "x\x1fz");
+  EXPECT_EQ(cut(by_number({1, 3}, ","), "x,y,z"), "x\x1fz");
+  EXPECT_EQ(cut(by_number({1, 3}), "x y  z"), "x\x1fz");
+  EXPECT_EQ(cut(by_number({3, 3, 3}), "x y  z"), "z\x1fz\x1fz");
+  EXPECT_EQ(cut(by_number({1, 4}), "x y z"), few);
+}
+
+TEST(Fields, ColumnsOfCsvByNameAreFoundInTheHeader) {
+  const auto cutter = FieldCutter::make({.part = KeyPart::csv, .columns = {"n \"x\"", "id"}});
+  ASSERT_TRUE(cutter);
+  const auto columns = cutter->columns_of("\xef\xbb\xbfid,b,\"n \"\"x\"\"\"\r", "a.csv");
+  ASSERT_TRUE(columns) << columns.error().sentence;
+  EXPECT_EQ(*columns, (CsvColumns{2, 0}));
+  EXPECT_EQ(cut(*cutter, "1,2,\"3,\"\"4\"\"\"\r", &*columns),
+            "3,\"4\"\x1f"
+            "1");
+  EXPECT_EQ(cut(*cutter, "1,2", &*columns), few);
+  EXPECT_EQ(cut(*cutter, "", &*columns), "! it is a blank record");
+  EXPECT_EQ(cut(*cutter, "\r", &*columns), "! it is a blank record");
+  const auto missing = cutter->columns_of("id,name", "a.csv");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().sentence,
+            "a.csv: there is no column 'n \"x\"' in the header, which has 'id', 'name'");
+  EXPECT_FALSE(cutter->columns_of("n \"x\",id,id", "a.csv"));
+}
+
+TEST(Fields, ColumnsOfCsvByNumberNeedNoHeader) {
+  const auto cutter =
+      FieldCutter::make({.part = KeyPart::csv, .fields = {2}, .separator = ";"}).value();
+  EXPECT_FALSE(cutter.has_header());
+  EXPECT_EQ(cutter.csv_separator(), ';');
+  EXPECT_EQ(cut(cutter, "a;\"b;c\";d"), "b;c");
+  EXPECT_EQ(cut(cutter, "a,b"), few);
+}
+
+TEST(Fields, PathsIntoJson) {
+  const auto cutter = FieldCutter::make({.part = KeyPart::json, .json_path = ".a.b"}).value();
+  EXPECT_EQ(cut(cutter, R"({"a":{"b":5}})"), "5");
+  EXPECT_EQ(cut(cutter, "text"), "! it is no JSON object or array");
+}
+
+TEST(Fields, KeysOfABatchStayWhereTheyAre) {
+  const auto cutter = FieldCutter::make({.part = KeyPart::json, .json_path = ".a"}).value();
+  CutScratch scratch;
+  std::vector<std::string_view> keys;
+  const auto text = [](int i) { return std::string(static_cast<std::size_t>(i) % 700, 'x'); };
+  for (int i = 0; i < 1024; ++i) {
+    const std::string record = "{\"a\":\"" + text(i) + std::to_string(i) + "\"}";
+    keys.push_back(cutter.cut(record, nullptr, scratch).key);
+  }
+  for (int i = 0; i < 1024; ++i)
+    ASSERT_EQ(keys[static_cast<std::size_t>(i)], text(i) + std::to_string(i));
+}
+
+TEST(Fields, RefusesRulesThatNameNoKey) {
+  EXPECT_FALSE(FieldCutter::make({.part = KeyPart::fields}));
+  EXPECT_FALSE(FieldCutter::make({.part = KeyPart::fields, .fields = {0}}));
+  EXPECT_FALSE(FieldCutter::make({.part = KeyPart::csv}));
+  EXPECT_FALSE(FieldCutter::make({.part = KeyPart::csv, .fields = {1}, .columns = {"a"}}));
+  EXPECT_FALSE(FieldCutter::make({.part = KeyPart::csv, .fields = {1}, .separator = "\""}));
+  EXPECT_FALSE(FieldCutter::make({.part = KeyPart::csv, .fields = {1}, .separator = "::"}));
+  EXPECT_FALSE(FieldCutter::make({.part = KeyPart::json, .json_path = "a"}));
+}
+
+}  // namespace
+}  // namespace bloomery
