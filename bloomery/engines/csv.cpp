@@ -52,8 +52,8 @@ std::size_t CsvScanner::scan(std::string_view bytes, std::size_t from) {
   return end;
 }
 
-// With quotes on the way. `newline` is the first one at or behind `at`, always: a newline that turns
-// out to be inside a field is counted and the next one looked for, so no byte is looked at twice.
+// With quotes on the way. `newline` is the first one at or behind `at`, always: one that turns out
+// to be inside a field is counted and the next one looked for, so no byte is searched twice.
 std::size_t CsvScanner::scan_open(std::string_view bytes, std::size_t from, std::size_t newline) {
   const std::size_t size = bytes.size();
   std::size_t at = from;
@@ -73,6 +73,12 @@ std::size_t CsvScanner::scan_open(std::string_view bytes, std::size_t from, std:
       continue;
     }
     if (state_ == State::quote_in_quoted) {
+      // Where every field is quoted: straight into the next one.
+      if (bytes[at] == separator_ && at + 1 < size && bytes[at + 1] == '"') {
+        state_ = State::quoted;
+        at += 2;
+        continue;
+      }
       // A second quote stands for one; anything else is outside.
       state_ = bytes[at] == '"' ? State::quoted : State::in_field;
       at += bytes[at] == '"';

@@ -2,7 +2,7 @@
 //
 //    whole line           "a b"                  a b
 //    fields 1,3 by ':'    "x:y:z:"               x \x1f z     each ':' separates, as cut has it
-//    fields 2             "  x \t y"             y            runs of blanks and tabs, as awk has it
+//    fields 2             "  x \t y"             y            runs of blanks, tabs: as awk
 //    columns "name"       1,"Smith, Joe"         Smith, Joe   csv.hpp has the rules
 //    path .user.id        {"user":{"id":7}}      7            json_path.hpp has the rules
 //

@@ -43,7 +43,7 @@ std::uint64_t delimiters_in(std::string_view bytes, const std::string& delimiter
   return found;
 }
 
-// A delimiter of several bytes may lie across two blocks, and a newline of CSV in quotes; the reader
+// A delimiter of several bytes may lie across two blocks, a newline of CSV in quotes; the reader
 // knows about that.
 Result<std::uint64_t> count_by_reader(InputFile file, const LineRules& rules) {
   LineReader reader(std::move(file), rules);

@@ -7,8 +7,8 @@
 //
 // The split at : / ? # is done here. The authority of nearly every URL is a plain name with or
 // without a port, and is taken apart here too; any other (user, IPv6, escapes, letters beyond
-// ASCII) is taken apart and judged by uriparser, which takes several times as long for a URL as all
-// the rest (docs/normalize.md has figures). url_test compares the two on the plain ones.
+// ASCII) is taken apart and judged by uriparser, which would take twice as long to parse a URL as
+// all of this together (docs/normalize.md). url_test compares the two on the plain ones.
 // Limits:  what has no scheme followed by "//", no host, an authority that RFC 3986 does not allow,
 //          or more than 64 KiB, is no URL. Names of hosts are not turned into Punycode or back.
 // Threads: pure but for the scratch, which belongs to one thread.
