@@ -33,6 +33,7 @@
 #include "file_lock.hpp"
 #include "flags.hpp"
 #include "inputs.hpp"
+#include "line_feed.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
@@ -257,10 +258,10 @@ class Feed {
   Feed(const BuildFlags& flags, const Order& order, Messages& messages)
       : flags_(flags), order_(order), messages_(messages) {}
 
-  Progress progress() { return progress(flags_.files); }
-  Progress progress(const std::vector<std::string>& files) {
-    const When when = flags_.quiet ? When::never : progress_of(flags_.speech);
-    return Progress(messages_, when, total_bytes(files));
+  When progress() const { return flags_.quiet ? When::never : progress_of(flags_.speech); }
+  // Shown while it lives, if that is long.
+  Progress phase(std::string name) const {
+    return Progress(messages_, progress(), Phase{std::move(name)});
   }
 
   // Calls `take(lines)` for every batch of one pass; returns how many lines there were.
@@ -271,15 +272,11 @@ class Feed {
   // The same over other files; `take` is told where the lines come from.
   template <class Take>
   std::uint64_t pass(const std::vector<std::string>& files, Take&& take) {
-    Progress bar = progress(files);
-    Inputs inputs(files, order_.lines);
-    for (;;) {
-      const auto batch = inputs.next();
-      if (!batch) throw Failure(batch.error());
-      if (batch->empty()) return inputs.lines_read();
-      take(*batch, inputs);
-      bar.update(inputs.file_bytes_read(), inputs.lines_read());
-    }
+    const auto take_all = [&](Lines lines, const Inputs& inputs) {
+      take(lines, inputs);
+      return true;
+    };
+    return each_batch({files, order_.lines, progress()}, messages_, take_all).lines;
   }
 
   void warn_when_overfull(const AnySet& set) {
@@ -326,6 +323,7 @@ Built build_static(Feed& feed) {
                          order.row->id.name, print_count(most_gathered_static)));
     for (const std::string_view line : batch) hashes.push_back(order.hasher(line));
   });
+  const Progress building = feed.phase("building");
   AnySet set = AnySet::build(order.row->id.name, order.want, std::span<const Hash>(hashes),
                              order.hasher, crew_of(Threads{}))
                    .value();
@@ -397,7 +395,11 @@ Built gather_text(Feed& feed, std::uint64_t likely_lines) {
   });
   if (hashes.empty()) feed.messages().warning("there is no line; the set is planned for 1 key");
   Want want = feed.order().want;
-  want.keys = std::max<std::uint64_t>(1, arrange(hashes, *feed.order().row));
+  {
+    const Progress sorting = feed.phase("sorting");
+    want.keys = std::max<std::uint64_t>(1, arrange(hashes, *feed.order().row));
+  }
+  const Progress building = feed.phase("building");
   AnySet set = make_set(feed.order(), want);
   add_or_say_full(set, std::span<const Hash>(hashes), feed);
   // The set saw hashes, but they are those of lines under its own hasher.
@@ -412,7 +414,10 @@ Built build_text(Feed& feed) {
   const auto& files = feed.flags().files;
   const auto likely = estimate_lines(files, feed.order().lines).value();
   if (!likely || *likely <= most_gathered) return gather_text(feed, likely.value_or(0));
-  want.keys = count_lines(files, feed.order().lines).value().value();
+  {
+    const Progress counting = feed.phase("counting lines");
+    want.keys = count_lines(files, feed.order().lines).value().value();
+  }
   return stream_text(feed, want);
 }
 
@@ -476,6 +481,7 @@ Built build_cascade(Feed& feed) {
     feed.messages().warning("there is no line; the set is planned for 1 key");
   const KeyRules rules{.form = blocked.count() == 0 ? KeyForm::none : KeyForm::text,
                        .strip_cr = order.lines.strip_cr};
+  const Progress building = feed.phase("building");
   AnySet set = AnySet::of(std::move(builder).finish().value(), order.hasher, rules);
   feed.warn_when_overfull(set);
   return {std::move(set), blocked.count(), allowed.count()};
@@ -487,7 +493,7 @@ template <class Take>
 std::uint64_t pass_numbers(Feed& feed, const std::optional<Range>& range, Take&& take) {
   const NumberRules rules{.lines = feed.order().lines, .range = range};
   NumberReader reader(feed.flags().files, rules);
-  Progress progress = feed.progress();
+  Progress progress(feed.messages(), feed.progress(), total_bytes(feed.flags().files));
   std::uint64_t numbers = 0;
   for (;;) {
     const auto batch = reader.next();
@@ -543,13 +549,6 @@ void expect_inputs(const BuildFlags& flags) {
   expect_input(files, "build -o F");
 }
 
-void save(const std::string& path, const BuildFlags& flags, const AnySet& set) {
-  Image image{.parts = set.parts(), .hasher = set.hasher(), .rules = set.rules()};
-  image.key_is_elsewhere = flags.hash.key_file.has_value();
-  const SaveOptions options{flags.output.force ? Overwrite::replace : Overwrite::refuse};
-  save_image(path, image, options).value();
-}
-
 Exit run(const BuildFlags& flags, Messages& messages) {
   using Clock = std::chrono::steady_clock;
   obey(flags.speech, messages);
@@ -559,17 +558,21 @@ Exit run(const BuildFlags& flags, Messages& messages) {
   expect_inputs(flags);
   const auto start = Clock::now();
   Feed feed(flags, order, messages);
-  const Built built = build_set(feed);
-  save(path, flags, built.set);
+  Built built = build_set(feed);
+  SetFile file{std::move(built.set), {}, flags.hash.key_file.has_value()};
+  {
+    const Progress writing = feed.phase("writing " + path);
+    save_set(path, file, flags.output.force ? Overwrite::replace : Overwrite::refuse);
+  }
   if (flags.speech.json || !flags.quiet) {
     Report report;
-    describe(report, built.set);
+    describe(report, file.set);
     report.count("lines_in", built.lines_in);
     if (order.row->two_lists) report.count("lines_allowed", built.lines_allowed);
     report.seconds("seconds", std::chrono::duration<double>(Clock::now() - start).count());
     print_out(flags.speech.json ? report.as_json() : report.as_text());
   }
-  return flags.strict && built.set.overfull() ? Exit::overfull : Exit::good;
+  return flags.strict && file.set.overfull() ? Exit::overfull : Exit::good;
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "file_lock.hpp"
 #include "flags.hpp"
 #include "inputs.hpp"
+#include "line_feed.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
@@ -84,29 +85,30 @@ void add_common_flags(CLI::App& parser, ChangeFlags& flags) {
   add_progress_flag(parser, flags.speech);
 }
 
-// Calls verb(keys) for every batch, with where it stands; returns the number of lines.
+When progress_wanted(const ChangeFlags& flags) {
+  return flags.quiet ? When::never : progress_of(flags.speech);
+}
+
+// Calls verb(keys, inputs) for every batch; returns the number of lines.
 template <class Verb>
-std::uint64_t each_batch(const ChangeFlags& flags, SetLines keys, Messages& messages, Verb&& verb) {
-  Inputs inputs(flags.files,
-                {.delimiter = delimiter_of(flags.lines), .decode = decoder_of(flags.lines)});
-  Progress progress(messages, flags.quiet ? When::never : progress_of(flags.speech),
-                    total_bytes(flags.files));
-  for (;;) {
-    const auto batch = inputs.next();
-    if (!batch) throw Failure(batch.error());
-    if (batch->empty()) return inputs.lines_read();
-    keys.hand(*batch, inputs, [&](auto span) { verb(span, inputs); });
-    progress.update(inputs.file_bytes_read(), inputs.lines_read());
-  }
+std::uint64_t each_key_batch(const ChangeFlags& flags, SetLines keys, Messages& messages,
+                             Verb&& verb) {
+  const LineRules rules{.delimiter = delimiter_of(flags.lines), .decode = decoder_of(flags.lines)};
+  const When when = progress_wanted(flags);
+  const LineSource source{flags.files, rules, when};
+  return each_batch(source, messages,
+                    [&](Lines batch, const Inputs& inputs) {
+                      keys.hand(batch, inputs, [&](auto span) { verb(span, inputs); });
+                      return true;
+                    })
+      .lines;
 }
 
 // What both verbs do around theirs.
 class Change {
  public:
   Change(const ChangeFlags& flags, std::string_view command, Messages& messages)
-      : flags_(flags),
-        lock_(flags.set, messages),
-        file_(open_set(flags.set, flags.key_file, Verify::checksums)) {
+      : flags_(flags), messages_(messages), lock_(flags.set, messages), file_(opened()) {
     expect_line_keys(file_.set, flags.set);
     expect_lines(flags.files);
     expect_input(flags.files, fmt::format("{} F", command));
@@ -114,7 +116,10 @@ class Change {
   }
 
   AnySet& set() { return file_.set; }
-  void save() { save_set(flags_.set, file_, Overwrite::replace); }
+  void save() {
+    const Progress writing(messages_, progress_wanted(flags_), Phase{"writing " + flags_.set});
+    save_set(flags_.set, file_, Overwrite::replace);
+  }
   // The rest of the report is the verb's.
   Report described(std::uint64_t lines) const {
     Report report;
@@ -130,7 +135,13 @@ class Change {
   }
 
  private:
+  SetFile opened() const {
+    const Progress reading(messages_, progress_wanted(flags_), Phase{"reading " + flags_.set});
+    return open_set(flags_.set, flags_.key_file, Verify::checksums);
+  }
+
   const ChangeFlags& flags_;
+  Messages& messages_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   FileLock lock_;
   SetFile file_;
@@ -147,7 +158,7 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
   const bool was_overfull = set.overfull();
   bool warned = false;
   std::uint64_t fresh = 0;
-  const std::uint64_t lines = each_batch(
+  const std::uint64_t lines = each_key_batch(
       flags, SetLines(set, Outside::refused), messages, [&](auto keys, const Inputs& inputs) {
         const auto added = set.add_all(keys);
         if (!added && added.error().code == Code::full)
@@ -183,7 +194,7 @@ Exit run_remove(const ChangeFlags& flags, Messages& messages) {
       refuse_file(flags.set, none.error());
   std::uint64_t removed = 0;
   const std::uint64_t lines =
-      each_batch(flags, SetLines(set), messages, [&](auto keys, const Inputs&) {
+      each_key_batch(flags, SetLines(set), messages, [&](auto keys, const Inputs&) {
         const auto gone = set.remove_all(keys);
         if (!gone) refuse_file(flags.set, gone.error());
         removed += *gone;

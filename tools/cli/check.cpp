@@ -1,41 +1,49 @@
-// bloomery check: print the lines that a set may contain.
+// bloomery check: print the lines that a set, or one of several, may contain.
+//
+//    input --ask--> answers --> printed at once
+//    --verify:  input --ask--> hits;  LIST --> which of them are true;  input again --> printed
 //
 // If the set is wrong: a stranger is printed, with the chance that `info` calls rate now; a line
 //          that is in the set is never left out. With --invert it is the other way round: what is
-//          printed is surely absent, and a few absent lines are missing.
+//          printed is surely absent, and a few absent lines are missing. With --verify neither
+//          happens, as far as the list is that of the set.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
-#include <array>
 #include <chrono>
 #include <memory>
 
 #include <bloomery/engines/line_writer.hpp>
 #include <bloomery/engines/lines.hpp>
-#include <bloomery/sets/any_set.hpp>
 
+#include "asked_sets.hpp"
 #include "command.hpp"
+#include "confirmed_hits.hpp"
 #include "flags.hpp"
 #include "inputs.hpp"
-#include "progress.hpp"
+#include "line_feed.hpp"
 #include "report.hpp"
-#include "set_file.hpp"
-#include "set_lines.hpp"
 
 namespace bloomery::cli {
 namespace {
 
 struct CheckFlags {
   std::string set;
+  std::vector<std::string> sets;
+  bool which = false;
   bool invert = false;
   bool count = false;
   bool quiet = false;
+  std::vector<std::string> lists;
   bool trust = false;
+  bool stats = false;
   LineFlags lines;
   Word key_file;
   SpeechFlags speech;
   std::vector<std::string> files;
+
+  bool prints_lines() const { return !quiet && !count; }
 };
 
 constexpr const char* story =
@@ -43,10 +51,22 @@ constexpr const char* story =
 often, `bloomery info F` tells as "rate now". With --invert the lines that are
 surely not in F are printed.
 
-The rule for carriage returns is stored in F: what build dropped from its lines
-is dropped here too before asking; lines are printed as they came. Sets of the
-kinds bitmap and two-bit are asked with unsigned integers; a line that is none
-is an error.
+Several sets are named with -s, and then all other words are FILEs: what one of
+them may contain is printed, with --invert what is surely in none. --which puts the
+name of the set and a tab before the line, and prints the line once for every set
+that may contain it, in the order of the -s. With --count that is a number for
+each set.
+
+Each set is asked by its own rules. That for carriage returns is stored in F: what
+build dropped from its lines is dropped here too before asking; lines are printed
+as they came. Sets of the kinds bitmap and two-bit are asked with unsigned integers;
+a line that is none is an error.
+
+--verify LIST confirms hits against the lines that F was built from: only true
+members are printed, and with --invert all that are none. The input is read, then
+LIST, which may be larger than memory, then the input again; from a pipe, which can
+be read only once, the lines in question are kept in memory. If LIST is not the list
+of F, members that it lacks are taken for false positives.
 
 F is read with all its checksums first; --trust skips those of the payload, for
 an instant start with a large file that was verified before.
@@ -54,19 +74,36 @@ an instant start with a large file that was verified before.
 Exit codes, as grep: 0 something was printed (or would have been, with -q or
 -c), 1 nothing, 2 error.
 
-The report (--json, on standard error): lines_in, matched, absent, seconds
+The report (--stats or --json, on standard error): lines_in, matched, absent,
+seconds; with --verify also verified and false_positives (lines that matched), and
+lines_listed (that were read of LIST); with -s also sets, each with set, kind,
+matched and absent
 
 Examples:
   bloomery check seen.bloom urls.txt
   bloomery check -v seen.bloom urls.txt > new.txt
   if bloomery check -q seen.bloom <<< "$url"; then echo seen; fi
+  bloomery check -s mon.bloom -s tue.bloom --which urls.txt
+  bloomery check breached.bloom --verify breached.txt passwords.txt
 )";
 
 void add_flags(CLI::App& parser, CheckFlags& flags) {
+  parser.add_option("-s,--set", flags.sets, "ask this set; give it several times, and no other F")
+      ->type_name("F")
+      ->expected(1)
+      ->take_all();
+  parser.add_flag("--which", flags.which, "print the name of the set and a tab before the line");
   parser.add_flag("-v,--invert", flags.invert, "print the lines that are surely absent");
   parser.add_flag("-c,--count", flags.count, "print only how many lines that would be");
   parser.add_flag("-q,--quiet", flags.quiet, "print nothing; the exit code answers");
+  parser
+      .add_option("--verify", flags.lists,
+                  "confirm hits in the lines the set was built from; may be given several times")
+      ->type_name("LIST")
+      ->expected(1)
+      ->take_all();
   parser.add_flag("--trust", flags.trust, "skip the checksums of the payload");
+  parser.add_flag("--stats", flags.stats, "the report on standard error");
   add_line_flags(parser, flags.lines);
   add_key_file_flag(parser, flags.key_file);
   add_speech_flags(parser, flags.speech);
@@ -75,68 +112,230 @@ void add_flags(CLI::App& parser, CheckFlags& flags) {
 
 struct Counts {
   std::uint64_t lines_in = 0;
-  std::uint64_t matched = 0;
+  std::uint64_t matched = 0;       // by a set
+  std::uint64_t verified = 0;      // of those, in the list; without one, all
+  std::uint64_t lines_listed = 0;  // of the list
 
-  std::uint64_t absent() const { return lines_in - matched; }
-  std::uint64_t hits(bool invert) const { return invert ? absent() : matched; }
+  std::uint64_t hits(bool invert) const { return invert ? lines_in - verified : verified; }
 };
 
-// Reads to the end, or with --quiet to the first batch that decides. Stops when the reader of our
-// output has gone; ask out.reader_gone().
-Counts read_all(const CheckFlags& flags, const AnySet& set, LineWriter& out, Messages& messages) {
-  const LineRules rules{.delimiter = delimiter_of(flags.lines), .decode = decoder_of(flags.lines)};
-  Inputs inputs(flags.files, rules);
-  Progress progress(messages, flags.quiet ? When::never : progress_of(flags.speech),
-                    total_bytes(flags.files));
-  SetLines keys(set);
-  std::array<bool, lines_per_batch> room{};
-  Counts counts;
-  while (out.good()) {
-    const auto batch = inputs.next();
-    if (!batch) throw Failure(batch.error());
-    if (batch->empty()) break;
-    const auto answers = std::span<bool>(room).first(batch->size());
-    keys.hand(*batch, inputs, [&](auto span) { set.may_contain_all(span, answers).value(); });
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      counts.matched += answers[i];
-      if (flags.quiet || flags.count || answers[i] == flags.invert) continue;
-      out.append((*batch)[i]);
-      out.append(rules.delimiter);
-    }
-    counts.lines_in += batch->size();
-    if (flags.quiet && !flags.speech.json && counts.hits(flags.invert) > 0) break;
-    // A slow pipe shall not wait for a full buffer.
-    if (!inputs.ready() && !out.flush()) break;
-    progress.update(inputs.file_bytes_read(), counts.lines_in);
+// What is told of a check, and where its lines come from and go to.
+class Check {
+ public:
+  Check(const CheckFlags& flags, AskedSets& sets, Messages& messages)
+      : flags_(flags), sets_(sets), messages_(messages) {}
+
+  // Reads to the end, or with --quiet to the first batch that decides.
+  Counts plain();
+  Counts verified();
+  bool reader_gone() const { return out_.reader_gone(); }
+
+ private:
+  LineSource source(const std::vector<std::string>& files, std::string phase = {}) const {
+    return {files, {.delimiter = delimiter_, .decode = decoder_of(flags_.lines)}, when_, std::move(phase)};
   }
-  const auto flushed = out.flush();
-  if (!flushed && !out.reader_gone()) throw Failure(flushed.error());
+  void print(std::string_view line) {
+    out_.append(line);
+    out_.append(delimiter_);
+  }
+  // The answer to line i of the batch in hand.
+  void print_answer(std::string_view line, std::size_t i);
+
+  Counts first_pass(ConfirmedHits& hits);
+  void second_pass(ConfirmedHits& hits, Counts& counts);
+  void print_kept(const ConfirmedHits& hits, Counts& counts);
+
+  // A line that waits for the list, if the input can not be read again.
+  struct Kept {
+    WideHash hash;
+    bool hit;
+    std::size_t end;  // in kept_text_
+  };
+  void keep(std::string_view line, WideHash hash, bool hit) {
+    if (flags_.prints_lines()) kept_text_.append(line);
+    kept_.push_back({hash, hit, kept_text_.size()});
+  }
+
+  const CheckFlags& flags_;
+  AskedSets& sets_;
+  Messages& messages_;
+  const std::string delimiter_ = delimiter_of(flags_.lines);
+  // Lines and a bar on the same terminal would run into each other.
+  const When when_ = flags_.quiet            ? When::never
+                     : flags_.prints_lines() ? progress_beside_data(flags_.speech)
+                                             : progress_of(flags_.speech);
+  LineWriter out_{STDOUT_FILENO, "standard output"};
+  std::vector<Kept> kept_;
+  std::string kept_text_;
+};
+
+void Check::print_answer(std::string_view line, std::size_t i) {
+  if (sets_.any()[i] == flags_.invert) return;
+  if (!flags_.which) return print(line);
+  for (const auto& one : sets_.each()) {
+    if (!one->answers[i]) continue;
+    out_.append(one->name);
+    out_.append("\t");
+    print(line);
+  }
+}
+
+Counts Check::plain() {
+  Counts counts;
+  const bool first_decides = flags_.quiet && !flags_.speech.json && !flags_.stats;
+  answer_batches(source(flags_.files), out_, messages_, [&](Lines batch, const Inputs& inputs) {
+    counts.lines_in += batch.size();
+    counts.matched += sets_.ask(batch, inputs);
+    counts.verified = counts.matched;
+    if (flags_.prints_lines())
+      for (std::size_t i = 0; i < batch.size(); ++i) print_answer(batch[i], i);
+    return !first_decides || counts.hits(flags_.invert) == 0;
+  });
   return counts;
+}
+
+Counts Check::verified() {
+  ConfirmedHits hits(sets_.only().keys);
+  Counts counts = first_pass(hits);
+  if (!out_.good()) return counts;
+  counts.lines_listed = hits.seek(source(flags_.lists, "list"), messages_);
+  if (all_regular(flags_.files))
+    second_pass(hits, counts);
+  else
+    print_kept(hits, counts);
+  return counts;
+}
+
+Counts Check::first_pass(ConfirmedHits& hits) {
+  const bool again = all_regular(flags_.files);
+  Counts counts;
+  const auto take = [&](Lines batch, const Inputs& inputs) {
+    counts.lines_in += batch.size();
+    const std::uint64_t matched = sets_.ask(batch, inputs);
+    counts.matched += matched;
+    const bool decided = matched == 0 && (!flags_.invert || again || !flags_.prints_lines());
+    if (decided) return true;
+    const auto hashes = hits.hashes(batch, inputs);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const bool hit = sets_.any()[i];
+      if (hit) hits.note(hashes[i]);
+      if (again || (!hit && !(flags_.invert && flags_.prints_lines()))) continue;
+      // What stands before the first hit need not wait for the list.
+      if (!hit && kept_.empty())
+        print(batch[i]);
+      else
+        keep(batch[i], hashes[i], hit);
+    }
+    return true;
+  };
+  answer_batches(source(flags_.files), out_, messages_, take);
+  return counts;
+}
+
+void Check::second_pass(ConfirmedHits& hits, Counts& counts) {
+  Counts now;
+  const auto take = [&](Lines batch, const Inputs& inputs) {
+    now.lines_in += batch.size();
+    const auto hashes = hits.hashes(batch, inputs);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const bool member = hits.confirmed(hashes[i]);
+      now.verified += member;
+      now.matched += hits.noted(hashes[i]);
+      if (!flags_.prints_lines() || member == flags_.invert) continue;
+      if (flags_.which) out_.append(sets_.only().name + "\t");
+      print(batch[i]);
+    }
+    return true;
+  };
+  answer_batches(source(flags_.files, "again"), out_, messages_, take);
+  if (!out_.good()) return;
+  if (now.lines_in != counts.lines_in || now.matched != counts.matched)
+    refuse("the input changed while it was read, so that hits and lines do not belong together");
+  counts.verified = now.verified;
+}
+
+void Check::print_kept(const ConfirmedHits& hits, Counts& counts) {
+  std::size_t start = 0;
+  for (const Kept& kept : kept_) {
+    const auto line = std::string_view(kept_text_).substr(start, kept.end - start);
+    start = kept.end;
+    const bool member = kept.hit && hits.confirmed(kept.hash);
+    counts.verified += member;
+    if (!flags_.prints_lines() || member == flags_.invert) continue;
+    if (flags_.which) out_.append(sets_.only().name + "\t");
+    print(line);
+  }
+  const auto flushed = out_.flush();
+  if (!flushed && !out_.reader_gone()) throw Failure(flushed.error());
+}
+
+Report report_of(const CheckFlags& flags, const Counts& counts, const AskedSets& sets) {
+  Report report;
+  report.count("lines_in", counts.lines_in);
+  report.count("matched", counts.matched);
+  report.count("absent", counts.lines_in - counts.matched);
+  if (!flags.lists.empty()) {
+    report.count("verified", counts.verified);
+    report.count("false_positives", counts.matched - counts.verified);
+    report.count("lines_listed", counts.lines_listed);
+  }
+  if (flags.sets.empty()) return report;
+  std::vector<Report> rows;
+  for (const auto& one : sets.each()) {
+    Report& row = rows.emplace_back();
+    row.text("set", one->name);
+    row.text("kind", std::string(one->file.set.kind().name));
+    row.count("matched", one->matched);
+    row.count("absent", counts.lines_in - one->matched);
+  }
+  report.rows("sets", std::move(rows));
+  return report;
+}
+
+void print_counts(const CheckFlags& flags, const Counts& counts, const AskedSets& sets) {
+  if (!flags.which) return print_out(fmt::format("{}\n", counts.hits(flags.invert)));
+  const bool listed = !flags.lists.empty();
+  for (const auto& one : sets.each())
+    print_out(fmt::format("{}\t{}\n", one->name, listed ? counts.verified : one->matched));
+}
+
+void expect_flags_fit(const CheckFlags& flags) {
+  if (flags.which && flags.invert)
+    refuse("--which names the sets that may contain a line, and --invert prints those of none");
+  if (flags.sets.size() > 1 && !flags.lists.empty())
+    refuse("--verify confirms the hits of one set; ask the sets one by one, each with its list");
+}
+
+// Standard input can be read only once, as lines or as the list.
+void expect_inputs(const CheckFlags& flags) {
+  std::vector<std::string> files = flags.files;
+  if (files.empty() && !flags.lists.empty()) files.push_back("-");
+  files.insert(files.end(), flags.lists.begin(), flags.lists.end());
+  expect_lines(files);
+  expect_input(files, "check F");
 }
 
 Exit run(const CheckFlags& flags, Messages& messages) {
   using Clock = std::chrono::steady_clock;
   obey(flags.speech, messages);
-  const Verify verify = flags.trust ? Verify::header : Verify::checksums;
-  const SetFile file = open_set(flags.set, flags.key_file, verify);
-  expect_line_keys(file.set, flags.set);
-  expect_lines(flags.files);
-  expect_input(flags.files, "check F");
+  expect_flags_fit(flags);
   const auto start = Clock::now();
-  LineWriter out(STDOUT_FILENO, "standard output");
-  const Counts counts = read_all(flags, file.set, out, messages);
-  if (out.reader_gone()) return Exit::good;
-  const std::uint64_t hits = counts.hits(flags.invert);
-  if (flags.count && !flags.quiet) print_out(fmt::format("{}\n", hits));
-  if (flags.speech.json) {
-    Report report;
-    report.count("lines_in", counts.lines_in);
-    report.count("matched", counts.matched);
-    report.count("absent", counts.absent());
+  Progress opening(messages, flags.quiet ? When::never : progress_of(flags.speech), Phase{"sets"});
+  AskedSets sets(flags.sets.empty() ? std::vector{flags.set} : flags.sets, flags.key_file,
+                 flags.trust ? Verify::header : Verify::checksums,
+                 [&](const std::string& path) { opening.rename("reading " + path); });
+  opening.finish();
+  expect_inputs(flags);
+  Check check(flags, sets, messages);
+  const Counts counts = flags.lists.empty() ? check.plain() : check.verified();
+  if (check.reader_gone()) return Exit::good;
+  if (flags.count && !flags.quiet) print_counts(flags, counts, sets);
+  if (flags.speech.json || flags.stats) {
+    Report report = report_of(flags, counts, sets);
     report.seconds("seconds", std::chrono::duration<double>(Clock::now() - start).count());
-    messages.plain(report.as_json());
+    messages.plain(flags.speech.json ? report.as_json() : report.as_text());
   }
-  return hits > 0 ? Exit::good : Exit::nothing_found;
+  return counts.hits(flags.invert) > 0 ? Exit::good : Exit::nothing_found;
 }
 
 }  // namespace
@@ -146,9 +345,9 @@ Command check_command(CLI::App& program) {
   CLI::App* parser = program.add_subcommand("check", "print the lines that may be in a set file");
   add_flags(*parser, *flags);
   return {parser,
-          "check [FLAGS] F [FILE...]",
+          "check [FLAGS] F [FILE...]   (or -s F -s F ... [FILE...])",
           story,
-          {.needed = {{"F", &flags->set}}, .rest = &flags->files},
+          {.needed = {{"F", &flags->set}}, .rest = &flags->files, .unless = &flags->sets},
           [flags](Messages& messages) { return run(*flags, messages); }};
 }
 

@@ -16,6 +16,7 @@
 #include "command.hpp"
 #include "flags.hpp"
 #include "inputs.hpp"
+#include "line_feed.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
@@ -28,6 +29,7 @@ namespace {
 struct CountFlags {
   std::string set;
   bool trust = false;
+  bool stats = false;
   LineFlags lines;
   Word key_file;
   SpeechFlags speech;
@@ -44,8 +46,8 @@ hold means that often or more: a warning at the end says so.
 
 Exit codes: 0 some line was counted, 1 all counts are 0, 2 error.
 
-The report (--json, on standard error): lines_in, matched, absent, at_the_end,
-most_count, seconds
+The report (--stats or --json, on standard error): lines_in, matched, absent,
+at_the_end, most_count, seconds
 
 Examples:
   bloomery build --kind spectral -o visits.set visits.txt
@@ -59,33 +61,26 @@ struct Found {
 };
 
 Found count_all(const CountFlags& flags, const AnySet& set, LineWriter& out, Messages& messages) {
-  const std::string delimiter = delimiter_of(flags.lines);
-  Inputs inputs(flags.files, {.delimiter = delimiter, .decode = decoder_of(flags.lines)});
-  Progress progress(messages, progress_of(flags.speech), total_bytes(flags.files));
+  const LineRules rules{.delimiter = delimiter_of(flags.lines), .decode = decoder_of(flags.lines)};
+  const When when = progress_beside_data(flags.speech);
+  const LineSource source{flags.files, rules, when};
   SetLines keys(set);
   std::array<std::uint64_t, lines_per_batch> room{};
   Found found;
-  while (out.good()) {
-    const auto batch = inputs.next();
-    if (!batch) throw Failure(batch.error());
-    if (batch->empty()) break;
-    const auto counts = std::span<std::uint64_t>(room).first(batch->size());
-    keys.hand(*batch, inputs, [&](auto span) { set.counts(span, counts).value(); });
+  answer_batches(source, out, messages, [&](Lines batch, const Inputs& inputs) {
+    const auto counts = std::span<std::uint64_t>(room).first(batch.size());
+    keys.hand(batch, inputs, [&](auto span) { set.counts(span, counts).value(); });
     for (std::size_t i = 0; i < counts.size(); ++i) {
       found.matched += counts[i] > 0;
       found.at_the_end += counts[i] == set.most_count();
       out.append(fmt::format_int(counts[i]).str());
       out.append("\t");
-      out.append((*batch)[i]);
-      out.append(delimiter);
+      out.append(batch[i]);
+      out.append(rules.delimiter);
     }
-    found.lines += batch->size();
-    // A slow pipe shall not wait for a full buffer.
-    if (!inputs.ready() && !out.flush()) break;
-    progress.update(inputs.file_bytes_read(), found.lines);
-  }
-  const auto flushed = out.flush();
-  if (!flushed && !out.reader_gone()) throw Failure(flushed.error());
+    found.lines += batch.size();
+    return true;
+  });
   return found;
 }
 
@@ -93,7 +88,9 @@ Exit run(const CountFlags& flags, Messages& messages) {
   using Clock = std::chrono::steady_clock;
   obey(flags.speech, messages);
   const Verify verify = flags.trust ? Verify::header : Verify::checksums;
+  Progress opening(messages, progress_of(flags.speech), Phase{"reading " + flags.set});
   const SetFile file = open_set(flags.set, flags.key_file, verify);
+  opening.finish();
   if (!AnySet::find_row(file.set.kind().name)->counts)
     refuse(
         fmt::format("{}: a {} set does not know how often a key was added; build one of kind "
@@ -111,7 +108,7 @@ Exit run(const CountFlags& flags, Messages& messages) {
         fmt::format("the count {0} means {0} times or more, because {1} counts no "
                     "further; lines that have it: {2}",
                     file.set.most_count(), flags.set, print_count(found.at_the_end)));
-  if (flags.speech.json) {
+  if (flags.speech.json || flags.stats) {
     Report report;
     report.count("lines_in", found.lines);
     report.count("matched", found.matched);
@@ -119,7 +116,7 @@ Exit run(const CountFlags& flags, Messages& messages) {
     report.count("at_the_end", found.at_the_end);
     report.count("most_count", file.set.most_count());
     report.seconds("seconds", std::chrono::duration<double>(Clock::now() - start).count());
-    messages.plain(report.as_json());
+    messages.plain(flags.speech.json ? report.as_json() : report.as_text());
   }
   return found.matched > 0 ? Exit::good : Exit::nothing_found;
 }
@@ -130,6 +127,7 @@ Command count_command(CLI::App& program) {
   auto flags = std::make_shared<CountFlags>();
   CLI::App* parser = program.add_subcommand("count", "print how often each line was added");
   parser->add_flag("--trust", flags->trust, "skip the checksums of the payload");
+  parser->add_flag("--stats", flags->stats, "the report on standard error");
   add_line_flags(*parser, flags->lines);
   add_key_file_flag(*parser, flags->key_file);
   add_speech_flags(*parser, flags->speech);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <cctype>
@@ -163,5 +164,10 @@ void obey(const SpeechFlags& flags, Messages& messages) {
 }
 
 When progress_of(const SpeechFlags& flags) { return when_of("--progress", flags.progress); }
+
+When progress_beside_data(const SpeechFlags& flags) {
+  const When when = progress_of(flags);
+  return when == When::automatic && isatty(STDOUT_FILENO) == 1 ? When::never : when;
+}
 
 }  // namespace bloomery::cli

@@ -73,5 +73,8 @@ void add_progress_flag(CLI::App& parser, SpeechFlags& flags);
 // Sets the colour; every command does this first.
 void obey(const SpeechFlags& flags, Messages& messages);
 When progress_of(const SpeechFlags& flags);
+// For commands that print data while the bar is drawn: by itself none where both would share a
+// terminal.
+When progress_beside_data(const SpeechFlags& flags);
 
 }  // namespace bloomery::cli

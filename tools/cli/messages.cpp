@@ -1,6 +1,7 @@
 #include "messages.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -33,11 +34,25 @@ void Messages::error(std::string_view sentence) { say("error", "\033[1;31m", sen
 void Messages::warning(std::string_view sentence) { say("warning", "\033[1;33m", sentence); }
 
 void Messages::plain(std::string_view text) {
-  bar("");
+  const std::lock_guard alone(speaking_);
+  draw("");
   write_stderr(text);
 }
 
 void Messages::bar(std::string_view line) {
+  const std::lock_guard alone(speaking_);
+  draw(line);
+}
+
+std::size_t Messages::columns() const {
+  constexpr std::size_t usual = 80;
+  winsize size{};
+  if (!on_terminal_ || ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return usual;
+  return size.ws_col;
+}
+
+void Messages::draw(std::string_view line) {
   if (line.empty() && !bar_drawn_) return;
   write_stderr(fmt::format("\r{}\033[K", line));
   bar_drawn_ = !line.empty();
@@ -45,7 +60,8 @@ void Messages::bar(std::string_view line) {
 }
 
 void Messages::say(std::string_view word, std::string_view colour, std::string_view sentence) {
-  bar("");
+  const std::lock_guard alone(speaking_);
+  draw("");
   // What was printed before the error shall be read before it.
   std::fflush(stdout);
   if (coloured_)

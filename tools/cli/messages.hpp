@@ -4,9 +4,11 @@
 //
 // Colours only on a terminal, or with --color always; NO_COLOR (any value but the empty one) turns
 // the automatic choice off. A bar that is on the screen is wiped before a sentence is written.
-// Threads: one.
+// Threads: any number may speak at once; the colour is set by one, before.
 #pragma once
 
+#include <cstddef>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -30,13 +32,17 @@ class Messages {
 
   // Draws over the bar that is there; an empty line wipes it.
   void bar(std::string_view line);
+  // How many letters a bar may have: one that is wrapped by the terminal can not be drawn over.
+  std::size_t columns() const;
 
  private:
+  void draw(std::string_view line);
   void say(std::string_view word, std::string_view colour, std::string_view sentence);
 
   bool on_terminal_;
   bool coloured_;
   bool bar_drawn_ = false;
+  std::mutex speaking_;
 };
 
 // Text to standard output. A write that fails is found when main closes it.

@@ -35,6 +35,7 @@ bool value_follows(std::string_view word, const CLI::App& parser) {
 
 void Operands::take(std::span<const std::string> words, const std::string& command) const {
   for (const Single& single : needed) {
+    if (unless != nullptr && !unless->empty()) break;
     if (words.empty()) refuse_missing(single.name, command);
     *single.into = words.front();
     words = words.subspan(1);

@@ -21,10 +21,12 @@ struct Operands {
   struct Single {
     std::string name;  // as the usage calls it
     std::string* into;
+    std::vector<std::string> words = {};  // what it may be; empty: the name of a file
   };
   std::vector<Single> needed = {};  // one word each, before all others
   std::vector<std::string>* rest = nullptr;
   std::string needed_rest = {};  // the name of the rest if there must be at least one; else empty
+  const std::vector<std::string>* unless = nullptr;  // words of a flag that stand for the needed
 
   // Refuses a word that is missing or one too many; `command` is for the sentence.
   void take(std::span<const std::string> words, const std::string& command) const;

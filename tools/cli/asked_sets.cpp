@@ -1,0 +1,53 @@
+#include "asked_sets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <bloomery/storage/image.hpp>
+
+#include "command.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+// Of a file that can not be opened it does not matter: the next to open it says why.
+bool hardened(const std::string& path) {
+  const auto image = open_image(path, {.verify = Verify::header});
+  if (!image) return image.error().code == Code::mismatch;
+  return image->hasher.mode() == HashMode::hardened;
+}
+
+}  // namespace
+
+AskedSets::AskedSets(const std::vector<std::string>& paths, const Word& key_file, Verify verify,
+                     const std::function<void(const std::string&)>& reading) {
+  bool key_used = paths.size() == 1;
+  for (const std::string& path : paths) {
+    reading(path);
+    // Alone, a set that has no secret key is refused with the key.
+    const bool with_key = key_file && (paths.size() == 1 || hardened(path));
+    key_used |= with_key;
+    sets_.push_back(
+        std::make_unique<One>(path, open_set(path, with_key ? key_file : Word(), verify)));
+    expect_line_keys(sets_.back()->file.set, path);
+  }
+  if (key_file && !key_used)
+    refuse("none of the sets is hardened, so there is no secret key; leave --key-file out");
+}
+
+std::uint64_t AskedSets::ask(Lines lines, const Inputs& inputs) {
+  std::fill_n(any_.begin(), lines.size(), false);
+  for (const auto& one : sets_) {
+    const auto answers = std::span<bool>(one->answers).first(lines.size());
+    one->keys.hand(lines, inputs,
+                   [&](auto keys) { one->file.set.may_contain_all(keys, answers).value(); });
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      one->matched += answers[i];
+      any_[i] |= answers[i];
+    }
+  }
+  return static_cast<std::uint64_t>(std::count(any_.begin(), any_.begin() + lines.size(), true));
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,55 @@
+#include "confirmed_hits.hpp"
+
+#include "flags.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+HashSet empty_set() { return HashSet::make({}).value(); }
+
+void add(HashSet& set, WideHash hash) {
+  set.add_all(std::span<const WideHash>(&hash, 1), nullptr).value();
+}
+
+}  // namespace
+
+ConfirmedHits::ConfirmedHits(SetLines& keys)
+    : keys_(keys),
+      hasher_(hasher_of({.seed = {}, .hardened = true, .key_file = {}})),
+      candidates_(empty_set()),
+      confirmed_(empty_set()) {}
+
+std::span<const WideHash> ConfirmedHits::hashes(Lines lines, const Inputs& inputs) {
+  keys_.hand(lines, inputs, [&](auto keys) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if constexpr (std::is_same_v<decltype(keys), std::span<const Ordinal>>)
+        hashes_[i] = hasher_.wide(keys[i].value);
+      else
+        hashes_[i] = hasher_.wide(keys[i]);
+    }
+  });
+  return std::span<const WideHash>(hashes_).first(lines.size());
+}
+
+void ConfirmedHits::note(WideHash hit) { add(candidates_, hit); }
+
+std::uint64_t ConfirmedHits::seek(const LineSource& list, Messages& messages) {
+  std::array<bool, lines_per_batch> found{};
+  const auto all_found = [&] { return confirmed_.count() == candidates_.count(); };
+  if (all_found()) return 0;
+  return each_batch(list, messages,
+                    [&](Lines lines, const Inputs& inputs) {
+                      const auto listed = hashes(lines, inputs);
+                      candidates_.may_contain_all(listed, found.data());
+                      bool one_more = false;
+                      for (std::size_t i = 0; i < listed.size(); ++i) {
+                        if (!found[i]) continue;
+                        add(confirmed_, listed[i]);
+                        one_more = true;
+                      }
+                      return !one_more || !all_found();
+                    })
+      .lines;
+}
+
+}  // namespace bloomery::cli
