@@ -20,7 +20,7 @@ constexpr std::uint64_t largest_u32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t most_passes = 1000;
 // Between two looks whether anybody still reads the output. Whole cache lines in both maps.
 constexpr std::uint64_t slice_integers = std::uint64_t{1} << 20;
-constexpr std::uint64_t progress_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t progress_bytes = std::uint64_t{64} << 10;
 
 template <class Map>
 constexpr std::uint64_t integers_per_word = 64;

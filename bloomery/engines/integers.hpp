@@ -49,7 +49,7 @@ struct IntegerRules {
   std::optional<Range> range = {};
   bool skip_bad = false;           // count what is no number of the range instead of an Error
   std::uint64_t memory_bytes = 0;  // most bytes for the map; 0: three quarters of the machine
-  // Called about every 16 MiB of input.
+  // Called about every 64 KiB of input.
   std::function<void(const IntegerProgress&)> progress = {};
 };
 

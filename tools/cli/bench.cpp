@@ -13,6 +13,7 @@
 #include "bench_report.hpp"
 #include "command.hpp"
 #include "flags.hpp"
+#include "progress.hpp"
 #include "suggest.hpp"
 #include "units.hpp"
 
@@ -71,6 +72,7 @@ void add_flags(CLI::App& parser, BenchFlags& flags) {
   parser.add_option("-T,--threads", flags.threads, "bulk operations by so many threads, too")
       ->type_name("T");
   add_speech_flags(parser, flags.speech);
+  add_progress_flag(parser, flags.speech);
 }
 
 // Empty for all.
@@ -93,7 +95,7 @@ unsigned threads_of(const BenchFlags& flags) {
   return static_cast<unsigned>(*count);
 }
 
-bench::Task task_of(const BenchFlags& flags, const bench::Machine& machine, Messages& messages) {
+bench::Task task_of(const BenchFlags& flags, const bench::Machine& machine, Progress& progress) {
   bench::Task task;
   if (flags.rate) task.rate = parse_rate("--rate", *flags.rate).value();
   // What a set would say of it, said before the keys are made.
@@ -105,10 +107,7 @@ bench::Task task_of(const BenchFlags& flags, const bench::Machine& machine, Mess
   task.seconds = flags.quick ? 0.6 : 8;
   // The rest is for everybody else.
   task.memory_bytes = machine.free_bytes / 8 * 7;
-  if (messages.on_terminal())
-    task.begin = [&](std::string_view kind) {
-      messages.bar(fmt::format("measuring {} ...", kind));
-    };
+  task.begin = [&](std::string_view kind) { progress.rename(fmt::format("measuring {}", kind)); };
   return task;
 }
 
@@ -132,13 +131,14 @@ bench::Findings measured(std::uint64_t members, const bench::Task& task) {
 Exit run(const BenchFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   const bench::Machine machine = bench::this_machine();
-  const bench::Task task = task_of(flags, machine, messages);
+  Progress progress(messages, progress_of(flags.speech), Phase{"making keys"});
+  const bench::Task task = task_of(flags, machine, progress);
   const std::uint64_t members = flags.keys    ? parse_keys("--keys", *flags.keys).value()
                                 : flags.quick ? 1'000'000
                                               : 10'000'000;
   const bench::Findings findings = flags.strings ? measured<bench::Text>(members, task)
                                                  : measured<bench::Integer>(members, task);
-  messages.bar("");
+  progress.finish();
   if (findings.found.empty())
     refuse(fmt::format("no kind can be measured: {} {}", findings.left_out.front().subject,
                        findings.left_out.front().why));

@@ -41,7 +41,10 @@ std::string flag_line(const CLI::Option& option) {
   if (names.empty()) names = "    ";
   for (const std::string& name : option.get_lnames()) names += "--" + name + ", ";
   names.erase(names.find_last_not_of(", ") + 1);
-  if (option.get_items_expected_max() > 0) names += " " + option.get_type_name();
+  if (option.get_items_expected_min() > 0)
+    names += " " + option.get_type_name();
+  else if (option.get_items_expected_max() > 0)
+    names += "[=" + option.get_type_name() + "]";
   return wrapped("  " + names, option.get_description());
 }
 

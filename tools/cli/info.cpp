@@ -10,17 +10,25 @@
 
 #include "command.hpp"
 #include "flags.hpp"
+#include "measured_rate.hpp"
+#include "progress.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
+#include "units.hpp"
 
 namespace bloomery::cli {
 namespace {
 
 struct InfoFlags {
   std::string set;
+  Word measure;
+  Word seed;
   Word key_file;
   SpeechFlags speech;
 };
+
+// Without a number of strangers the answer shall not be long in coming.
+constexpr double default_seconds = 10;
 
 constexpr const char* story = R"(The file is read with all its checksums first.
 
@@ -35,6 +43,12 @@ constexpr const char* story = R"(The file is read with all its checksums first.
   exceptions      those of them that its filter matches: they are listed, and let pass
   stuck counters  that reached their end and are never lowered again
 
+--measure asks the set about strangers, random texts of 16 bytes from --seed, and
+tells how many passed: strangers, strangers passed, measured rate, and measured low
+and measured high, between which the true rate is, 95 times of 100. --measure=N asks
+N; without N so many that the rate is known to about 5 %, for at most 10 seconds.
+Exact kinds let none pass, and nothing is measured.
+
 A number that is none (the rate of nothing, the estimate of a set with every bit
 set) is `unknown` or `infinite` here and null in JSON.
 
@@ -43,6 +57,7 @@ Exit codes: 0 good, 2 error.
 Examples:
   bloomery info seen.bloom
   bloomery info --json seen.bloom | jq .rate_now
+  bloomery info --measure=10M seen.bloom
 )";
 
 std::string hexadecimal(const Uuid& uuid) {
@@ -66,12 +81,54 @@ void describe_keys(Report& report, const SetFile& file) {
   if (!set.rules().normalisation.empty()) report.text("normalisation", set.rules().normalisation);
 }
 
+// What --measure and --seed say, read before the file: a wrong word shall not wait for it.
+struct MeasureOrder {
+  bool wanted = false;
+  std::uint64_t strangers = 0;  // 0: by the rate
+  std::uint64_t seed = 1;
+};
+
+MeasureOrder measure_order(const InfoFlags& flags) {
+  if (!flags.measure) {
+    if (flags.seed) refuse("--seed is for the strangers of --measure");
+    return {};
+  }
+  MeasureOrder order{.wanted = true};
+  if (!flags.measure->empty()) order.strangers = parse_keys("--measure", *flags.measure).value();
+  if (flags.seed) order.seed = parse_seed("--seed", *flags.seed).value();
+  return order;
+}
+
+void measure(Report& report, const AnySet& set, const MeasureOrder& order, const InfoFlags& flags,
+             Messages& messages) {
+  if (set.exact()) return report.text("measured", "nothing; the kind is exact");
+  const std::uint64_t most =
+      order.strangers > 0 ? order.strangers : strangers_to_measure(set.rate_now());
+  constexpr std::uint64_t bytes_each = 16;
+  Progress progress(messages, progress_of(flags.speech),
+                    {"measuring", most * bytes_each, "strangers"});
+  const Measurement found =
+      measure_rate(set, order.seed, most,
+                   order.strangers > 0 ? std::numeric_limits<double>::infinity() : default_seconds,
+                   [&](std::uint64_t asked) { progress.update(asked * bytes_each, asked); });
+  report.count("strangers", found.strangers);
+  report.count("strangers_passed", found.passed);
+  report.rate("measured_rate", found.rate());
+  report.rate("measured_low", found.low());
+  report.rate("measured_high", found.high());
+  report.count("measured_seed", order.seed);
+}
+
 Exit run(const InfoFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
+  const MeasureOrder order = measure_order(flags);
+  Progress reading(messages, progress_of(flags.speech), Phase{"reading " + flags.set});
   const SetFile file = open_set(flags.set, flags.key_file, Verify::checksums);
+  reading.finish();
   const AnySet& set = file.set;
   Report report;
   describe(report, set);
+  if (order.wanted) measure(report, set, order, flags, messages);
   const std::uint64_t keys = set.adds();
   // What grows always has room; what is built from two lists takes no more.
   if (AnySet::find_row(set.kind().name)->grows)
@@ -100,8 +157,13 @@ Exit run(const InfoFlags& flags, Messages& messages) {
 Command info_command(CLI::App& program) {
   auto flags = std::make_shared<InfoFlags>();
   CLI::App* parser = program.add_subcommand("info", "kind, size, fill and rate of a set file");
+  parser->add_option("--measure", flags->measure, "ask it with N strangers and tell how many pass")
+      ->type_name("N")
+      ->expected(0, 1);
+  parser->add_option("--seed", flags->seed, "seed of the strangers; 1 by default")->type_name("N");
   add_key_file_flag(*parser, flags->key_file);
   add_speech_flags(*parser, flags->speech);
+  add_progress_flag(*parser, flags->speech);
   return {parser,
           "info [FLAGS] F",
           story,

@@ -154,7 +154,10 @@ void tell(const IntsFlags& flags, const IntegerReport& found, double seconds, Me
 Exit run(const IntsFlags& flags, Messages& messages) {
   using Clock = std::chrono::steady_clock;
   obey(flags.speech, messages);
-  const When when = flags.quiet ? When::never : progress_of(flags.speech);
+  const bool to_stdout = flags.verb != "count" && (!flags.output.path || *flags.output.path == "-");
+  const When when = flags.quiet ? When::never
+                    : to_stdout ? progress_beside_data(flags.speech)
+                                : progress_of(flags.speech);
   IntegerRules rules = rules_of(flags);
   if (rules.verb == IntegerVerb::count && flags.output.path)
     refuse("'ints count' prints one number; --output is for the other verbs");
@@ -164,7 +167,13 @@ Exit run(const IntsFlags& flags, Messages& messages) {
   const auto start = Clock::now();
   LineWriter out = open_output(flags.output);
   Progress progress(messages, when, total_bytes(flags.files));
-  rules.progress = [&](const IntegerProgress& now) { progress.update(now.bytes_read, 0); };
+  rules.progress = [&](const IntegerProgress& now) {
+    if (now.pass == 0)
+      progress.rename("first look");
+    else
+      progress.rename(now.passes > 1 ? fmt::format("pass {} of {}", now.pass, now.passes) : "");
+    progress.update(now.bytes_read, 0);
+  };
   const auto found = run_integers(flags.files, rules, out);
   progress.finish();
   if (out.reader_gone()) return Exit::good;

@@ -16,6 +16,7 @@
 #include "file_lock.hpp"
 #include "flags.hpp"
 #include "inputs.hpp"
+#include "progress.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
 #include "suggest.hpp"
@@ -36,8 +37,13 @@ void add_make_flags(CLI::App& parser, MakeFlags& flags) {
   parser.add_option("-o,--output", flags.output.path, "the set file to make")->type_name("F");
   parser.add_flag("-f,--force", flags.output.force, "replace the set file if there is one");
   add_key_file_flag(parser, flags.key_file);
-  parser.add_flag("-q,--quiet", flags.quiet, "no report; warnings stay");
+  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
   add_speech_flags(parser, flags.speech);
+  add_progress_flag(parser, flags.speech);
+}
+
+When progress_wanted(const MakeFlags& flags) {
+  return flags.quiet ? When::never : progress_of(flags.speech);
 }
 
 // A new set: its name is derived from its content.
@@ -105,9 +111,12 @@ Exit run_merge(const MergeFlags& flags, Messages& messages) {
   if (flags.sets.size() < 2) refuse("merge needs two set files or more after the operation");
   const std::string path = set_output(flags.make.output, "merge");
   const FileLock lock(path, messages);  // it may be one of the sets that are read
+  Progress progress(messages, progress_wanted(flags.make), Phase{"reading " + flags.sets[0]});
   SetFile merged = open_set(flags.sets[0], flags.make.key_file, Verify::checksums);
   for (std::size_t i = 1; i < flags.sets.size(); ++i) {
+    progress.rename(fmt::format("reading {} ({} of {})", flags.sets[i], i + 1, flags.sets.size()));
     const SetFile other = open_set(flags.sets[i], flags.make.key_file, Verify::checksums);
+    progress.rename(fmt::format("joining {} of {}", i + 1, flags.sets.size()));
     if (auto done = (merged.set.*operation)(other.set); !done)
       refuse(fmt::format("{} and {}: {}", flags.sets[0], flags.sets[i], done.error().sentence));
   }
@@ -115,7 +124,9 @@ Exit run_merge(const MergeFlags& flags, Messages& messages) {
     messages.warning(
         fmt::format("the merged set is overfull: it was planned for {} keys; strangers pass at {}",
                     print_count(merged.set.capacity()), print_rate(merged.set.rate_now())));
+  progress.rename("writing " + path);
   save_new(path, flags.make, merged);
+  progress.finish();
   Report report;
   describe(report, merged.set);
   report.count("sets", flags.sets.size());
@@ -157,6 +168,7 @@ Exit run_fold(const FoldFlags& flags, Messages& messages) {
   const auto start = std::chrono::steady_clock::now();
   const std::string path = set_output(flags.make.output, "fold");
   const FileLock lock(path, messages);  // it may be the set that is read
+  Progress progress(messages, progress_wanted(flags.make), Phase{"reading " + flags.set});
   const SetFile file = open_set(flags.set, flags.make.key_file, Verify::checksums);
   const double rate =
       flags.rate ? parse_rate("--rate", *flags.rate).value() : file.set.rate_asked();
@@ -171,6 +183,7 @@ Exit run_fold(const FoldFlags& flags, Messages& messages) {
                     print_rate(rate)));
     return Exit::nothing_found;
   }
+  progress.rename("folding");
   auto smaller = file.set.folded(factor, rate);
   if (!smaller) refuse_file(flags.set, smaller.error());
   SetFile folded{std::move(*smaller), {}, file.key_is_elsewhere};
@@ -178,7 +191,9 @@ Exit run_fold(const FoldFlags& flags, Messages& messages) {
   if (const double now = folded.set.rate_now(); now > 1.1 * rate)
     messages.warning(fmt::format("folded by {} the set is overfull: strangers pass at {}, not {}",
                                  factor, print_rate(now), print_rate(rate)));
+  progress.rename("writing " + path);
   save_new(path, flags.make, folded);
+  progress.finish();
   Report report;
   describe(report, folded.set);
   report.count("folded_by", factor);

@@ -10,8 +10,9 @@
 namespace bloomery::cli {
 namespace {
 
+// A value that may be left out is given as --flag=VALUE only; the next word is another word.
 bool takes_value(const CLI::Option* option) {
-  return option != nullptr && option->get_items_expected_max() > 0;
+  return option != nullptr && option->get_items_expected_min() > 0;
 }
 
 // Whether the value of the flag (or of the last of several short ones, as in -fo) is the next word.

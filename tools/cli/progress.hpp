@@ -1,8 +1,8 @@
 // How far a long command is: bytes done of total, lines a second, time left, memory; or, where
 // nothing can be counted, what it does and for how long.
 //
-//    [=====           ] 31 %  1.0 GiB of 3.2 GiB  12,345,678 lines/s  6.1 s left  memory 212 MiB
-//    sorting  2.4 s  memory 1.2 GiB
+//    [=====           ] 31 %  1.02 of 3.20 GiB  12.3M lines/s  6.10 s left  memory 212 MiB
+//    sorting  2.40 s  memory 1.20 GiB
 //
 // Drawn on a terminal only, unless told otherwise, so that logs hold no bars; and not in the first
 // second of a command, so that short ones do not flicker. A thread of its own draws: sorting or a

@@ -10,6 +10,7 @@
 
 #include "command.hpp"
 #include "flags.hpp"
+#include "progress.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
 #include "units.hpp"
@@ -40,11 +41,13 @@ bool verify_one(const std::string& path, const VerifyFlags& flags, Messages& mes
                 Report& report) {
   report.text("file", path);
   try {
+    Progress progress(messages, progress_of(flags.speech), Phase{"verifying " + path});
     auto image = verify_image(path);
     if (!image) refuse_file(path, image.error());
     // Any hash will do: the set is not asked anything.
     const auto set = AnySet::from_parts(std::move(image->parts), Hasher{}, image->rules);
     if (!set) refuse_file(path, set.error());
+    progress.finish();
     const std::string kind(set->kind().name);
     report.flag("ok", true);
     report.text("kind", kind);
@@ -81,6 +84,7 @@ Command verify_command(CLI::App& program) {
   auto flags = std::make_shared<VerifyFlags>();
   CLI::App* parser = program.add_subcommand("verify", "check every byte of set files");
   add_speech_flags(*parser, flags->speech);
+  add_progress_flag(*parser, flags->speech);
   return {parser,
           "verify [FLAGS] F...",
           story,
