@@ -28,6 +28,7 @@
 #include <vector>
 
 #include <bloomery/engines/blocks.hpp>
+#include <bloomery/engines/key_maker.hpp>
 #include <bloomery/engines/line_writer.hpp>
 #include <bloomery/engines/lines.hpp>
 #include <bloomery/engines/parallel.hpp>
@@ -48,16 +49,6 @@ struct DedupReport {
   double rate_now = 0;              // from the bits of the set; 0 when exact
   // New lines that were taken for repeats: the rate at each add, summed. 0 when exact.
   double expected_lost = 0;
-};
-
-// Makes the keys of records. One object, one thread.
-class KeyMaker {
- public:
-  virtual ~KeyMaker() = default;
-  // One key a record, good until the next call; a null pointer where a record has none.
-  virtual Lines keys_of(Lines records) = 0;
-  // Why the record has none, and what to do: the end of a sentence that begins with its place.
-  virtual std::string why_none(std::string_view record) const = 0;
 };
 
 // A maker for the records of this file (a number, as in BlockInputs). Called by any thread. An

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <bloomery/engines/csv.hpp>
+#include <bloomery/engines/lines.hpp>
 
 namespace bloomery {
 namespace {

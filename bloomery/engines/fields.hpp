@@ -20,7 +20,6 @@
 #include <vector>
 
 #include <bloomery/engines/json_path.hpp>
-#include <bloomery/engines/key_maker.hpp>
 #include <bloomery/engines/key_room.hpp>
 #include <bloomery/error.hpp>
 
@@ -34,8 +33,10 @@ struct FieldRules {
   std::string separator = {};             // fields: empty means blanks; CSV: empty means a comma
   std::vector<std::string> columns = {};  // CSV: names in the header; empty: there is no header
   std::string json_path = {};
-  bool skip_bad = false;  // records without a key are passed over instead of an Error
 };
+
+// Of the columns of one CSV file: their numbers there, from 0.
+using CsvColumns = std::vector<std::size_t>;
 
 inline constexpr char field_joint = '\x1f';
 

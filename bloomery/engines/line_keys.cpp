@@ -1,41 +1,20 @@
 #include <bloomery/engines/line_keys.hpp>
 
-#include <string>
-
 namespace bloomery {
 
-LineKeys::LineKeys(const FieldCutter& cutter, bool strip_cr, const Normalizer* normalizer)
-    : cutter_(&cutter), strip_cr_(strip_cr), normalizer_(normalizer) {}
-
-std::unique_ptr<KeyMaker> LineKeys::another() const {
-  return std::make_unique<LineKeys>(*cutter_, strip_cr_, normalizer_);
-}
-
-Error LineKeys::refusal(std::string_view record, std::uint64_t number, std::string_view file,
-                        const char* why) const {
-  // Lines inside of quotes are not counted as records.
-  const bool csv = cutter_->csv_separator().has_value();
-  return {Code::bad_input, std::string(file) + (csv ? ", record " : ", line ") +
-                               std::to_string(number) + ": " + quoted(record) +
-                               " has no key: " + why};
-}
-
-Result<Lines> LineKeys::keys_of(Lines lines, const LinePlace& place) {
+Lines LineKeys::keys_of(Lines lines) {
   without_key_.clear();
-  if (!strip_cr_ && normalizer_ == nullptr && cutter_->whole_line()) return lines;
-  keys_.clear();
-  scratch_.room.clear();
   const bool whole_line = cutter_->whole_line();
+  if (!strip_cr_ && normalizer_ == nullptr && whole_line) return lines;
+  keys_.resize(lines.size());
+  scratch_.room.clear();
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    std::string_view key = lines[i];
-    if (strip_cr_ && key.ends_with('\r')) key.remove_suffix(1);
+    std::string_view key = without_cr(lines[i]);
     if (!whole_line) {
-      const Cut cut = cutter_->cut(key, place.columns, scratch_);
+      const Cut cut = cutter_->cut(key, columns_, scratch_);
       if (cut.why != nullptr) {
-        if (!cutter_->rules().skip_bad)
-          return refusal(lines[i], place.first_line + i, place.file, cut.why);
         without_key_.push_back(static_cast<std::uint32_t>(i));
-        ++bad_;
+        keys_[i] = {};
         continue;
       }
       key = cut.key;
@@ -45,9 +24,15 @@ Result<Lines> LineKeys::keys_of(Lines lines, const LinePlace& place) {
       not_normalized_ += !normalized.fits;
       key = normalized.key;
     }
-    keys_.push_back(key);
+    keys_[i] = key;
   }
   return Lines(keys_);
+}
+
+std::string LineKeys::why_none(std::string_view line) const {
+  CutScratch scratch;
+  const Cut cut = cutter_->cut(without_cr(line), columns_, scratch);
+  return quoted(line) + " has no key: " + (cut.why != nullptr ? cut.why : "");
 }
 
 }  // namespace bloomery

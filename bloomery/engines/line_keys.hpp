@@ -2,54 +2,63 @@
 //
 //    line --strip_cr--> record --FieldCutter--> field --Normalizer--> key
 //
+//    const auto columns = cutter.columns_of(header, file).value();     CSV with a header only
+//    LineKeys keys(cutter, strip_cr, &normalizer, &columns);
+//    for (...) set.add_all(keys.keys_of(lines));                       if none lacks one
+//
 // Where nothing is to be done the lines are the keys, and nothing is.
-// If the set is wrong: nothing here; a record without a key is an Error that names it, or counted.
-// Threads: one LineKeys, one thread; cutter and normalizer are shared.
+// If the set is wrong: nothing here; a record without a key has none, and is counted.
+// Threads: one LineKeys, one thread; what it is made of is shared by all.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <bloomery/engines/fields.hpp>
 #include <bloomery/engines/key_maker.hpp>
 #include <bloomery/engines/normalize.hpp>
-#include <bloomery/error.hpp>
 
 namespace bloomery {
 
 class LineKeys final : public KeyMaker {
  public:
-  // Both outlive this; no normalizer: keys as they are.
-  LineKeys(const FieldCutter& cutter, bool strip_cr, const Normalizer* normalizer);
+  // All three outlive this. No normalizer: keys as they are. Columns are those of the file that the
+  // lines come from, where it has a header.
+  LineKeys(const FieldCutter& cutter, bool strip_cr, const Normalizer* normalizer,
+           const CsvColumns* columns = nullptr)
+      : cutter_(&cutter), strip_cr_(strip_cr), normalizer_(normalizer), columns_(columns) {}
 
-  bool has_header() const override { return cutter_->has_header(); }
-  Result<CsvColumns> columns_of(std::string_view header, std::string_view file) const override {
-    return cutter_->columns_of(header, file);
-  }
-  Result<Lines> keys_of(Lines lines, const LinePlace& place) override;
-  std::span<const std::uint32_t> without_key() const override { return without_key_; }
-  std::unique_ptr<KeyMaker> another() const override;
+  // The lines of another file come.
+  void set_columns(const CsvColumns* columns) { columns_ = columns; }
 
-  // Since the beginning: records without a key that were passed over, and keys that are not what
-  // the normalisation is for.
-  std::uint64_t bad() const { return bad_; }
+  // One key a line, valid until the next call and as long as the lines are; a null pointer where a
+  // line has none.
+  Lines keys_of(Lines lines) override;
+  // "'x' has no key: it has too few fields".
+  std::string why_none(std::string_view line) const override;
+
+  // Which lines of the last batch had none: ascending.
+  std::span<const std::uint32_t> without_key() const { return without_key_; }
+  // Keys that are not what the normalisation is for, of all batches.
   std::uint64_t not_normalized() const { return not_normalized_; }
 
  private:
-  Error refusal(std::string_view record, std::uint64_t number, std::string_view file,
-                const char* why) const;
+  std::string_view without_cr(std::string_view line) const {
+    if (strip_cr_ && line.ends_with('\r')) line.remove_suffix(1);
+    return line;
+  }
 
   const FieldCutter* cutter_;
   bool strip_cr_;
   const Normalizer* normalizer_;
+  const CsvColumns* columns_;
   CutScratch scratch_;
   UrlScratch url_scratch_;
   std::vector<std::string_view> keys_;
   std::vector<std::uint32_t> without_key_;
-  std::uint64_t bad_ = 0;
   std::uint64_t not_normalized_ = 0;
 };
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace bloomery {
 namespace {
@@ -13,9 +16,12 @@ TEST(LineKeys, WhereNothingIsToBeDoneTheLinesAreTheKeys) {
   const FieldCutter cutter;
   LineKeys keys(cutter, false, nullptr);
   const Texts lines = {"a\r", "b"};
-  const auto made = keys.keys_of(lines, {"f"});
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->data(), lines.data());
+  EXPECT_EQ(keys.keys_of(lines).data(), lines.data());
+}
+
+Texts keys_of(LineKeys& keys, const Texts& lines) {
+  const Lines made = keys.keys_of(lines);
+  return {made.begin(), made.end()};
 }
 
 TEST(LineKeys, StripsThenCutsThenNormalises) {
@@ -23,46 +29,64 @@ TEST(LineKeys, StripsThenCutsThenNormalises) {
       FieldCutter::make({.part = KeyPart::fields, .fields = {2}, .separator = ","}).value();
   const auto normalizer = Normalizer::find("case").value();
   LineKeys keys(cutter, true, &normalizer);
-  const Texts lines = {"x, Ab \r", "y,CD"};
-  const auto made = keys.keys_of(lines, {"f"});
-  ASSERT_TRUE(made);
-  EXPECT_EQ(Texts(made->begin(), made->end()), (Texts{"ab", "cd"}));
+  EXPECT_EQ(keys_of(keys, {"x, Ab \r", "y,CD", "z,"}), (Texts{"ab", "cd", ""}));
   EXPECT_TRUE(keys.without_key().empty());
 }
 
-TEST(LineKeys, ARecordWithoutAKeyIsAnErrorThatNamesIt) {
-  const auto cutter = FieldCutter::make({.part = KeyPart::fields, .fields = {2}}).value();
+TEST(LineKeys, ARecordWithoutAKeyHasNone) {
+  const auto cutter = FieldCutter::make({.part = KeyPart::json, .json_path = ".a"}).value();
   LineKeys keys(cutter, false, nullptr);
-  const Texts lines = {"a b", "c"};
-  const auto made = keys.keys_of(lines, {.file = "some.txt", .first_line = 1025});
-  ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().code, Code::bad_input);
-  EXPECT_EQ(made.error().sentence, "some.txt, line 1026: 'c' has no key: it has too few fields");
-}
-
-TEST(LineKeys, OrIsPassedOverAndCounted) {
-  const auto cutter =
-      FieldCutter::make({.part = KeyPart::json, .json_path = ".a", .skip_bad = true}).value();
-  LineKeys keys(cutter, false, nullptr);
-  const Texts lines = {"x", R"({"a":1})", R"({"b":1})", R"({"a":2})"};
-  for (std::uint64_t round = 1; round <= 2; ++round) {
-    const auto made = keys.keys_of(lines, {"f"});
-    ASSERT_TRUE(made);
-    EXPECT_EQ(Texts(made->begin(), made->end()), (Texts{"1", "2"}));
+  const Texts lines = {"x", R"({"a":1})", R"({"b":1})", R"({"a":""})"};
+  for (int round = 0; round < 2; ++round) {
+    const Texts made = keys_of(keys, lines);
+    EXPECT_EQ(made, (Texts{"", "1", "", ""}));
+    // An empty key is a key.
+    EXPECT_EQ(made[0].data(), nullptr);
+    EXPECT_EQ(made[2].data(), nullptr);
+    EXPECT_NE(made[3].data(), nullptr);
     EXPECT_EQ(std::vector<std::uint32_t>(keys.without_key().begin(), keys.without_key().end()),
               (std::vector<std::uint32_t>{0, 2}));
-    EXPECT_EQ(keys.bad(), 2 * round);
   }
+  EXPECT_EQ(keys.why_none("x"), "'x' has no key: it is no JSON object or array");
+  EXPECT_EQ(keys.why_none("{}"), "'{}' has no key: its JSON has no such key");
+}
+
+// Every way to an empty key.
+TEST(LineKeys, AnEmptyKeyIsAKey) {
+  const auto csv = FieldCutter::make({.part = KeyPart::csv, .fields = {2}}).value();
+  const auto fields =
+      FieldCutter::make({.part = KeyPart::fields, .fields = {2}, .separator = ","}).value();
+  const FieldCutter whole;
+  for (const FieldCutter* cutter : {&csv, &fields})
+    for (const char* line : {"a,", "a,,b"}) {
+      LineKeys keys(*cutter, false, nullptr);
+      EXPECT_NE(keys_of(keys, {line})[0].data(), nullptr) << line;
+    }
+  LineKeys quoted_keys(csv, false, nullptr);
+  EXPECT_NE(keys_of(quoted_keys, {"a,\"\""})[0].data(), nullptr);
+  for (const char* profile : {"trim", "case", "email", "url", "crawl"}) {
+    const auto normalizer = Normalizer::find(profile).value();
+    LineKeys keys(whole, true, &normalizer);
+    for (const char* line : {"", " ", "\r"})
+      EXPECT_NE(keys_of(keys, {line})[0].data(), nullptr) << profile;
+  }
+}
+
+TEST(LineKeys, ColumnsAreThoseOfTheFile) {
+  const auto cutter = FieldCutter::make({.part = KeyPart::csv, .columns = {"id"}}).value();
+  const CsvColumns first = cutter.columns_of("id,x", "a.csv").value();
+  const CsvColumns second = cutter.columns_of("x,id", "b.csv").value();
+  LineKeys keys(cutter, false, nullptr, &first);
+  EXPECT_EQ(keys_of(keys, {"1,2"}), Texts{"1"});
+  keys.set_columns(&second);
+  EXPECT_EQ(keys_of(keys, {"1,2"}), Texts{"2"});
 }
 
 TEST(LineKeys, CountsWhatTheNormalisationIsNotFor) {
   const FieldCutter cutter;
   const auto normalizer = Normalizer::find("url/1").value();
   LineKeys keys(cutter, false, &normalizer);
-  const Texts lines = {"HTTP://A", " no url "};
-  const auto made = keys.keys_of(lines, {"f"});
-  ASSERT_TRUE(made);
-  EXPECT_EQ(Texts(made->begin(), made->end()), (Texts{"http://a/", "no url"}));
+  EXPECT_EQ(keys_of(keys, {"HTTP://A", " no url "}), (Texts{"http://a/", "no url"}));
   EXPECT_EQ(keys.not_normalized(), 1);
 }
 
@@ -70,7 +94,6 @@ TEST(LineKeys, CountsWhatTheNormalisationIsNotFor) {
 TEST(LineKeys, ThreadsEachWithTheirOwnMakeTheSameKeys) {
   const auto cutter = FieldCutter::make({.part = KeyPart::json, .json_path = ".u"}).value();
   const auto normalizer = Normalizer::find("crawl").value();
-  const LineKeys first(cutter, true, &normalizer);
   std::vector<std::string> records;
   std::vector<std::string> expected;
   for (int i = 0; i < 500; ++i) {
@@ -83,11 +106,11 @@ TEST(LineKeys, ThreadsEachWithTheirOwnMakeTheSameKeys) {
   std::array<bool, 4> same{};
   for (bool& good : same)
     threads.emplace_back([&] {
-      const auto keys = first.another();
+      LineKeys keys(cutter, true, &normalizer);
       good = true;
       for (int round = 0; round < 5; ++round) {
-        const auto made = keys->keys_of(lines, {"f"});
-        good = good && made && std::equal(made->begin(), made->end(), expected.begin());
+        const Lines made = keys.keys_of(lines);
+        good = good && std::equal(made.begin(), made.end(), expected.begin(), expected.end());
       }
     });
   for (std::thread& thread : threads) thread.join();
