@@ -47,7 +47,9 @@ void Block::split(std::string_view delimiter) {
 BlockReader::BlockReader(InputFile file, LineRules rules, std::size_t block_bytes)
     : delimiter_(rules.delimiter), name_(file.name()), block_bytes_(block_bytes) {
   assert(block_bytes_ > 0 && "a block has at least one byte");
-  if (delimiter_.size() == 1)
+  // Who reads blocks looks at headers as at any record.
+  rules.header = false;
+  if (delimiter_.size() == 1 && !rules.csv_separator)
     file_.emplace(std::move(file));
   else
     lines_.emplace(std::move(file), std::move(rules));

@@ -34,8 +34,8 @@ namespace bloomery {
 struct Block {
   // Records without their delimiters; after split(). Valid until the block is filled again.
   std::vector<std::string_view> records;
-  std::size_t file = 0;          // which of the files, from 0
-  bool first_of_file = false;    // its first record is the first of its file
+  std::size_t file = 0;        // which of the files, from 0
+  bool first_of_file = false;  // its first record is the first of its file
   // From all files when the block was full; of the files themselves it is less where they are
   // compressed.
   std::uint64_t bytes_read = 0;

@@ -177,7 +177,8 @@ class Adding {
   Result<void> add(Work& work) {
     if (work.block.first_of_file) lines_in_file_ = rules_.on_head ? 1 : 0;
     if (work.no_key > 0 && rules_.refuse_no_key)
-      return Error{Code::mismatch, inputs_.name_of(work.block.file) + ": line " +
+      return Error{Code::mismatch, inputs_.name_of(work.block.file) +
+                                       (inputs_.rules().csv_separator ? ": record " : ": line ") +
                                        std::to_string(lines_in_file_ + work.first_no_key + 1) +
                                        " " + work.why_none};
     if (rules_.before_adding)
@@ -459,9 +460,8 @@ class Flow {
     if (work.block.file == 0)
       head_ = work.head;
     else if (work.head != head_)
-      return Error{Code::mismatch, inputs_.name_of(work.block.file) +
-                                       " has another head line than " + inputs_.name_of(0) +
-                                       "; give files of one layout"};
+      return Error{Code::mismatch, inputs_.name_of(work.block.file) + " has another header than " +
+                                       inputs_.name_of(0) + "; give files with the same columns"};
     return rules_.on_head(work.block.file, work.head);
   }
 

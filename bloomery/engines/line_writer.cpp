@@ -57,6 +57,28 @@ Result<LineWriter> LineWriter::create(const std::string& path, Overwrite overwri
   return out;
 }
 
+Result<LineWriter> LineWriter::resume(const std::string& path, std::uint64_t bytes) {
+  int fd = -1;
+  do {
+    fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | (bytes == 0 ? O_CREAT : 0), 0666);
+  } while (fd < 0 && errno == EINTR);
+  if (fd < 0) return can_not_write(path, errno);
+  LineWriter out(fd, path);
+  out.owned_ = detail::Descriptor(fd);
+  struct stat facts {};
+  if (::fstat(fd, &facts) != 0) return can_not_write(path, errno);
+  if (!S_ISREG(facts.st_mode))
+    return Error{Code::io, path + " is no regular file, and can not be gone on with"};
+  if (static_cast<std::uint64_t>(facts.st_size) < bytes)
+    return Error{Code::mismatch, path + " has " + std::to_string(facts.st_size) + " bytes, where " +
+                                     std::to_string(bytes) + " were written"};
+  const auto length = static_cast<off_t>(bytes);
+  if (::ftruncate(fd, length) != 0 || ::lseek(fd, length, SEEK_SET) != length)
+    return can_not_write(path, errno);
+  out.bytes_written_ = bytes;
+  return out;
+}
+
 LineWriter::LineWriter(LineWriter&& other) noexcept
     : fd_(other.fd_),
       name_(std::move(other.name_)),
@@ -127,6 +149,13 @@ Result<void> LineWriter::outcome() const {
 
 Result<void> LineWriter::flush() {
   write_out();
+  return outcome();
+}
+
+Result<void> LineWriter::sync() {
+  write_out();
+  // EINVAL, EROFS: a pipe or a device. A failed sync is never tried again.
+  if (!error_ && !file_ && ::fdatasync(fd_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
   return outcome();
 }
 

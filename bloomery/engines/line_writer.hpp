@@ -37,6 +37,10 @@ class LineWriter {
   // be replaced.
   static Result<LineWriter> create(const std::string& path, Overwrite overwrite);
 
+  // Goes on writing a file of ours in place, behind its first `bytes`; what is there beyond them is
+  // cut off. Made if it is missing and `bytes` is 0. Error with Code::mismatch when it is shorter.
+  static Result<LineWriter> resume(const std::string& path, std::uint64_t bytes);
+
   LineWriter(LineWriter&& other) noexcept;
   LineWriter& operator=(LineWriter&& other) = delete;
   // Without close() before: what is buffered for a lent descriptor is written and errors are lost;
@@ -63,6 +67,8 @@ class LineWriter {
 
   // Writes out what is gathered.
   Result<void> flush();
+  // Flushes, and returns when it is on disk. What is no regular file has nothing to sync.
+  Result<void> sync();
   // Flushes, closes what is ours, and gives a created file its name. Once.
   Result<void> close();
 

@@ -70,6 +70,9 @@ std::string fresh_name() {
   return name;
 }
 
+// To find a name that nobody has.
+constexpr int most_tries = 100;
+
 }  // namespace
 
 bool detail::Descriptor::close() {
@@ -207,7 +210,12 @@ DurableFile::DurableFile(DurableFile&& other) noexcept
 // Not mkostemp, which fixes mode 0600: with open() the umask and the directory's default access
 // list decide, and the umask can not be asked for without changing it under other threads.
 Result<void> DurableFile::make_temporary(unsigned mode) {
-  constexpr int most_tries = 100;
+#ifdef O_TMPFILE
+  // A file without a name goes with its process, however that ends.
+  file_ = detail::Descriptor(unless_interrupted(
+      [&] { return ::openat(directory_.number(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
+  if (file_.is_open()) return {};
+#endif
   for (int tries = 0; tries < most_tries; ++tries) {
     const std::string name = fresh_name();
     file_ = detail::Descriptor(unless_interrupted([&] {
@@ -266,8 +274,9 @@ Result<void> DurableFile::commit() {
   assert(file_.is_open() && "a durable file is committed once");
   int failed = 0;
   // A failed sync is never tried again: the kernel has dropped the pages and would say yes.
-  if (unless_interrupted([&] { return ::fdatasync(file_.number()); }) != 0 || !file_.close())
-    failed = errno;
+  if (unless_interrupted([&] { return ::fdatasync(file_.number()); }) != 0) failed = errno;
+  if (failed == 0 && temporary_.empty()) failed = name_temporarily();
+  if (failed == 0 && !file_.close()) failed = errno;
   if (failed == 0) failed = give_name();
   if (failed != 0) {
     discard();
@@ -283,6 +292,22 @@ Result<void> DurableFile::commit() {
                                "loss may undo it: " +
                                system_text(errno)};
   return {};
+}
+
+// A link can not replace a file, so what has no name gets a temporary one just before the final
+// one. 0, or what the system says.
+int DurableFile::name_temporarily() {
+  const std::string own = "/proc/self/fd/" + std::to_string(file_.number());
+  for (int tries = 0; tries < most_tries; ++tries) {
+    temporary_ = fresh_name();
+    if (::linkat(AT_FDCWD, own.c_str(), directory_.number(), temporary_.c_str(),
+                 AT_SYMLINK_FOLLOW) == 0)
+      return 0;
+    if (errno != EEXIST) break;
+  }
+  const int failed = errno;
+  temporary_.clear();
+  return failed;
 }
 
 // From the temporary to the final name. 0, or what the system says.

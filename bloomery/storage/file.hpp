@@ -1,13 +1,14 @@
 // Files as the library needs them: mapped privately to read, written whole or not at all.
 //
 //    StoredFile   a regular file, opened to read; its bytes by copy or as a private mapping
-//    DurableFile  written under a temporary name beside the target, synced, then renamed: under the
-//                 target's name is the old file or the new one, never half of one
+//    DurableFile  written without a name in the target's directory, synced, linked and renamed:
+//                 under the target's name is the old file or the new one, never half of one
 //
 // Never truncated or written in place: those who have the old file mapped would die of SIGBUS.
 // Limits:  a mapped file that somebody else shortens later still kills the reader, and one that
-//          somebody else overwrites in place may change under it. A process that is killed while it
-//          writes leaves one file named .bloomery-<16 hex digits> behind; it may be deleted.
+//          somebody else overwrites in place may change under it. Where
+//          files can not be without a name (O_TMPFILE), and in the moment of renaming, a process
+//          that is killed leaves a file .bloomery-<16 hex digits> behind; it may be deleted.
 // Threads: one object, one thread; a mapping is as safe as what is done with it.
 // See:     docs/format.md "Writing"; file_test.
 #pragma once
@@ -104,6 +105,7 @@ class DurableFile {
       : name_(std::move(name)), overwrite_(overwrite) {}
   Result<void> make_temporary(unsigned mode);
   void keep_owner_and_mode(unsigned mode, unsigned owner, unsigned group);
+  int name_temporarily();
   int give_name() const;
   void discard() noexcept;
   Error refused(const std::string& what, int number) const;
@@ -112,7 +114,7 @@ class DurableFile {
   Overwrite overwrite_;
   std::string directory_name_;
   std::string final_;      // inside the directory
-  std::string temporary_;  // inside the directory; empty: none, or renamed
+  std::string temporary_;  // inside the directory; empty: without a name, or renamed
   detail::Descriptor directory_;
   detail::Descriptor file_;
 };

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 #include <bloomery/error.hpp>
 #include <bloomery/hash/hash.hpp>
@@ -28,12 +29,23 @@ namespace bloomery {
 // Names a set across copies; binds its chunks together. All zero: not saved yet.
 using Uuid = std::array<std::uint8_t, 16>;
 
+// A file that is printed by what the set has not seen before (bloomery dedup --state): up to this
+// length it holds just the keys that were added. Beyond it, after a run that did not end, are keys
+// that the set does not know.
+struct WrittenOutput {
+  std::string path = {};  // absolute
+  std::uint64_t bytes = 0;
+  bool ended = true;  // the run that wrote it came to its end
+  friend bool operator==(const WrittenOutput&, const WrittenOutput&) = default;
+};
+
 struct Image {
   Parts parts = {};
   Hasher hasher = Hasher{};
   KeyRules rules = {};
   Uuid uuid = {};                 // kept when saved again; at first derived from the content
   bool key_is_elsewhere = false;  // hardened: the secret is in a key file, not in the image
+  std::optional<WrittenOutput> output = {};
 };
 
 struct SaveOptions {

@@ -106,12 +106,23 @@ constexpr std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t step) {
   return (bytes + step - 1) / step * step;
 }
 
+constexpr std::size_t output_head_bytes = 16;
+
 void append_note(std::vector<std::byte>& notes, std::uint16_t type, const void* value,
                  std::size_t length) {
   const std::size_t at = notes.size();
   notes.resize(at + note_head_bytes + rounded_up(length, 8));
   put(NoteHead{type, static_cast<std::uint32_t>(length)}, std::span(notes).subspan(at));
   if (length != 0) std::memcpy(notes.data() + at + note_head_bytes, value, length);
+}
+
+// u64 length, u64 1 if the run ended, the path.
+void append_output(std::vector<std::byte>& notes, const WrittenOutput& output) {
+  std::vector<std::byte> value(output_head_bytes + output.path.size());
+  const std::array<std::uint64_t, 2> words = {output.bytes, output.ended ? 1u : 0u};
+  std::memcpy(value.data(), words.data(), sizeof words);
+  std::memcpy(value.data() + sizeof words, output.path.data(), output.path.size());
+  append_note(notes, output_note, value.data(), value.size());
 }
 
 // In the order of their numbers, so that equal rules give equal bytes.
@@ -128,10 +139,23 @@ std::vector<std::byte> encode_notes(const Image& image) {
     const std::array<std::uint64_t, 2> words = {key.low, key.high};
     append_note(notes, secret_key_note, words.data(), sizeof words);
   }
+  if (image.output) append_output(notes, *image.output);
   return notes;
 }
 
 // -- notes, in ------------------------------------------------------------------------------------
+
+Result<void> take_output(std::span<const std::byte> value, Directory& directory) {
+  std::array<std::uint64_t, 2> words{};
+  if (value.size() <= sizeof words || value.size() > sizeof words + most_path_bytes)
+    return damaged("the note on the output has no path, or one that is too long");
+  std::memcpy(words.data(), value.data(), sizeof words);
+  if (words[1] > 1) return damaged("the note on the output neither says that it ended nor not");
+  const auto path = value.subspan(sizeof words);
+  directory.output = WrittenOutput{
+      {reinterpret_cast<const char*>(path.data()), path.size()}, words[0], words[1] == 1};
+  return {};
+}
 
 Result<void> take_key_form(std::span<const std::byte> value, Directory& directory) {
   std::uint16_t form = 0;
@@ -165,6 +189,7 @@ Result<void> take_note(std::uint16_t type, std::span<const std::byte> value, Dir
       directory.key = SecretKey{words[0], words[1]};
       return {};
     }
+    case output_note: return take_output(value, directory);
     default:
       if ((type & critical) == 0) return {};
       return Error{Code::unsupported, "it needs the feature " + std::to_string(type ^ critical) +

@@ -57,6 +57,8 @@ inline constexpr std::uint16_t carriage_return_note = critical | 2;
 inline constexpr std::uint16_t normalisation_note = critical | 3;
 inline constexpr std::uint16_t secret_key_note = critical | 4;
 inline constexpr std::uint16_t free_text_note = 5;  // reserved for people; skipped so far
+inline constexpr std::uint16_t output_note = 6;
+inline constexpr std::size_t most_path_bytes = 4096;
 
 struct Region {
   std::uint64_t offset = 0;
@@ -141,6 +143,7 @@ struct Directory {
   std::vector<Region> payloads;
   KeyRules rules;
   std::optional<SecretKey> key;  // of a hardened set that carries its own
+  std::optional<WrittenOutput> output;
 };
 
 // How many bytes the directory of this image takes, before its payloads have a place.

@@ -346,6 +346,7 @@ Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& o
   image.parts = take_parts(*head, *memory);
   image.hasher = *hasher;
   image.rules = std::move(head->directory.rules);
+  image.output = std::move(head->directory.output);
   image.uuid = head->block.uuid;
   image.key_is_elsewhere = hasher->mode() == HashMode::hardened && !head->directory.key;
   return image;

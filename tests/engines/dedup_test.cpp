@@ -437,7 +437,7 @@ TEST_F(Dedup, TheHeadOfEachFileIsToldAndPrintedOnce) {
   auto out = LineWriter::create(scratch.path("out"), Overwrite::replace).value();
   const auto failed = dedup(other, unlike, out, rules);
   ASSERT_FALSE(failed);
-  EXPECT_NE(failed.error().sentence.find("another head line"), std::string::npos);
+  EXPECT_NE(failed.error().sentence.find("another header"), std::string::npos);
 }
 
 TEST_F(Dedup, SeveralSetsAreAskedBeforeEachWithItsOwnKeys) {

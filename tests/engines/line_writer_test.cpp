@@ -162,5 +162,39 @@ TEST(LineWriter, NamesADirectoryThatCanNotBeWritten) {
   EXPECT_NE(refused.error().sentence.find("nowhere/out"), std::string::npos);
 }
 
+TEST(LineWriter, GoesOnBehindTheBytesThatAreKnown) {
+  const Scratch scratch;
+  const std::string path = scratch.file("out", "one\ntwo\nbroken li");
+  {
+    auto out = LineWriter::resume(path, 8).value();
+    EXPECT_EQ(out.bytes_written(), 8u);
+    out.append("three\n");
+    EXPECT_TRUE(out.sync());
+    EXPECT_EQ(bytes_of(path), "one\ntwo\nthree\n");
+    EXPECT_EQ(out.bytes_written(), 14u);
+    EXPECT_TRUE(out.close());
+  }
+  EXPECT_EQ(LineWriter::resume(path, 15).error().code, Code::mismatch);
+  EXPECT_EQ(bytes_of(path), "one\ntwo\nthree\n");
+  EXPECT_FALSE(LineWriter::resume(scratch.path("missing"), 1));
+  auto fresh = LineWriter::resume(scratch.path("fresh"), 0).value();
+  fresh.append("a\n");
+  EXPECT_TRUE(fresh.close());
+  EXPECT_EQ(bytes_of(scratch.path("fresh")), "a\n");
+  EXPECT_FALSE(LineWriter::resume("/dev/null", 0));
+}
+
+TEST(LineWriter, ABlockKeepsItsPlaceAmongOtherBytes) {
+  const Scratch scratch;
+  auto out = LineWriter::create(scratch.path("out"), Overwrite::refuse).value();
+  const std::string large(200'000, 'x');
+  out.append("a");
+  out.append_block(large);
+  out.append_block("b");
+  EXPECT_TRUE(out.sync());
+  EXPECT_TRUE(out.close());
+  EXPECT_EQ(bytes_of(scratch.path("out")), "a" + large + "b");
+}
+
 }  // namespace
 }  // namespace bloomery

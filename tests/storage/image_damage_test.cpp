@@ -253,6 +253,18 @@ TEST(ImageDamage, HostileNotesAreRefused) {
                   field("a key that is not used", Code::damaged, notes + 32, u16{0x8004})});
 }
 
+TEST(ImageDamage, HostileNotesOnTheOutputAreRefused) {
+  const ScratchDirectory scratch;
+  Image image = small_image();
+  image.output = WrittenOutput{"/tmp/out", 7, true};
+  // Behind key form and carriage returns: head at +32, length at +40, ended at +48, path at +56.
+  constexpr std::size_t notes = Surgeon::record + Surgeon::record_bytes;
+  expect_refused(bytes_of(scratch, image),
+                 {field("no path", Code::damaged, notes + 36, u32{16}),
+                  field("too short", Code::damaged, notes + 36, u32{9}),
+                  field("ended and not", Code::damaged, notes + 48, u64{2})});
+}
+
 TEST(ImageDamage, OverlappingPayloadsAreRefused) {
   const ScratchDirectory scratch;
   const auto sound =

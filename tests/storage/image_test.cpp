@@ -67,6 +67,20 @@ TEST(Image, ComesBackAsItWasSaved) {
   EXPECT_EQ(scratch.names(), std::set<std::string>{"a.bloom"});
 }
 
+TEST(Image, KnowsWhatWasWrittenBesideIt) {
+  const ScratchDirectory scratch;
+  Image image = small_image();
+  for (const bool ended : {false, true}) {
+    image.output = WrittenOutput{"/some/where/out", 0x1234'5678'9abc, ended};
+    save_image(scratch / "a.bloom", image).value();
+    EXPECT_EQ(open_image(scratch / "a.bloom").value().output, image.output);
+    EXPECT_TRUE(verify_image(scratch / "a.bloom"));
+  }
+  image.output.reset();
+  save_image(scratch / "a.bloom", image).value();
+  EXPECT_FALSE(open_image(scratch / "a.bloom").value().output);
+}
+
 TEST(Image, HasTheSameBytesWhenSavedAgain) {
   const ScratchDirectory scratch;
   save_image(scratch / "a.bloom", chain_image()).value();
@@ -199,6 +213,10 @@ TEST(Image, RefusesToBeSavedWhenItCouldNotBeOpened) {
   bad.back().rules.normalisation = "two words";
   bad.push_back(small_image());
   bad.back().rules.normalisation = std::string(256, 'x');
+  bad.push_back(small_image());
+  bad.back().output = WrittenOutput{"", 1, true};
+  bad.push_back(small_image());
+  bad.back().output = WrittenOutput{std::string(4097, 'x'), 1, true};
   for (std::size_t i = 0; i < bad.size(); ++i) EXPECT_FALSE(save_image(scratch / "a", bad[i])) << i;
   EXPECT_TRUE(scratch.names().empty());
 }

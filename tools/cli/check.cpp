@@ -132,7 +132,10 @@ class Check {
 
  private:
   LineSource source(const std::vector<std::string>& files, std::string phase = {}) const {
-    return {files, {.delimiter = delimiter_, .decode = decoder_of(flags_.lines)}, when_, std::move(phase)};
+    return {files,
+            {.delimiter = delimiter_, .decode = decoder_of(flags_.lines)},
+            when_,
+            std::move(phase)};
   }
   void print(std::string_view line) {
     out_.append(line);

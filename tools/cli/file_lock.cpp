@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "command.hpp"
 
@@ -47,6 +48,18 @@ FileLock::FileLock(const std::string& path, Messages& messages) {
     // Whoever held it has put a new file under the name; that one is to be locked.
     if (is_current(path, held_.number())) return;
   }
+}
+
+bool FileLock::holds(const std::string& path) const {
+  return held_.is_open() && is_current(path, held_.number());
+}
+
+// The old file stays locked until the new one is: who waits for it must not come between.
+bool FileLock::move_to(const std::string& path) {
+  detail::Descriptor next(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!next.is_open() || flock(next.number(), LOCK_EX | LOCK_NB) != 0) return false;
+  held_ = std::move(next);
+  return holds(path);
 }
 
 }  // namespace bloomery::cli

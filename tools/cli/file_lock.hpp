@@ -18,6 +18,13 @@ class FileLock {
  public:
   // Waits for others, and says so. A file that cannot be opened is left to whoever reads it next.
   FileLock(const std::string& path, Messages& messages);
+  FileLock() = default;  // of nothing yet
+
+  // Is the file under this name still the one that is locked?
+  bool holds(const std::string& path) const;
+  // Locks the file that has just been put under the name, without waiting; false when somebody else
+  // was faster.
+  [[nodiscard]] bool move_to(const std::string& path);
 
  private:
   detail::Descriptor held_;

@@ -24,18 +24,23 @@ SetFile open_set(const std::string& path, const Word& key_file, Verify verify) {
     refuse(fmt::format("{} is not hardened and has no secret key; leave --key-file out", path));
   const Uuid uuid = image->uuid;
   const bool key_is_elsewhere = image->key_is_elsewhere;
+  auto output = std::move(image->output);
   auto set = AnySet::from_parts(std::move(image->parts), image->hasher, image->rules);
   if (!set) refuse_file(path, set.error());
-  return {std::move(*set), uuid, key_is_elsewhere};
+  return {std::move(*set), uuid, key_is_elsewhere, std::move(output)};
+}
+
+Image image_of(const SetFile& file) {
+  return {.parts = file.set.parts(),
+          .hasher = file.set.hasher(),
+          .rules = file.set.rules(),
+          .uuid = file.uuid,
+          .key_is_elsewhere = file.key_is_elsewhere,
+          .output = file.output};
 }
 
 void save_set(const std::string& path, const SetFile& file, Overwrite overwrite) {
-  const Image image{.parts = file.set.parts(),
-                    .hasher = file.set.hasher(),
-                    .rules = file.set.rules(),
-                    .uuid = file.uuid,
-                    .key_is_elsewhere = file.key_is_elsewhere};
-  save_image(path, image, {overwrite}).value();
+  save_image(path, image_of(file), {overwrite}).value();
 }
 
 void expect_plain_keys(const AnySet& set, const std::string& path) {

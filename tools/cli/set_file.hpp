@@ -1,6 +1,7 @@
 // A set file as the commands see it: opened, described.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <bloomery/sets/any_set.hpp>
@@ -15,6 +16,7 @@ struct SetFile {
   AnySet set;
   Uuid uuid{};
   bool key_is_elsewhere = false;
+  std::optional<WrittenOutput> output = {};
 };
 
 // The error of the library, with the name of the file it is about.
@@ -24,7 +26,9 @@ struct SetFile {
 // believes it to be hardened.
 SetFile open_set(const std::string& path, const Word& key_file, Verify verify);
 
-// Under this name, in one step; with what the file knows beside the set.
+// The set with what the file knows beside it, as it is saved. Borrows from the set.
+Image image_of(const SetFile& file);
+// Under this name, in one step.
 void save_set(const std::string& path, const SetFile& file, Overwrite overwrite);
 
 // Refuses a set whose keys were normalised: this version knows no normalisation, and lines as they

@@ -18,6 +18,8 @@ constexpr std::string_view rate_accepted =
     "give a number above 0 and below 1, such as 0.01, 1e-3, 0.1% or 1/1000";
 constexpr std::string_view memory_accepted =
     "give a size such as 512K, 100M or 2G (powers of 1024; B or iB may follow)";
+constexpr std::string_view duration_accepted =
+    "give a time with its unit, such as 500ms, 60s, 30min, 24h or 7d";
 constexpr std::string_view range_accepted =
     "give two whole numbers, the smaller first, such as 0..9999999";
 constexpr std::string_view seed_accepted = "give a whole number from 0 to 18446744073709551615";
@@ -214,6 +216,25 @@ Result<std::uint64_t> parse_memory(std::string_view flag, std::string_view text)
   const auto bytes = scaled(text, binary_unit, Fraction::dropped);
   if (!bytes || *bytes == 0) return refused(flag, text, memory_accepted);
   return *bytes;
+}
+
+Result<std::chrono::milliseconds> parse_duration(std::string_view flag, std::string_view text) {
+  struct Unit {
+    std::string_view name;
+    double milliseconds;
+  };
+  // Longer names first: "ms" ends with "s".
+  constexpr std::array<Unit, 5> units = {
+      {{"min", 60e3}, {"ms", 1}, {"s", 1e3}, {"h", 3600e3}, {"d", 86400e3}}};
+  constexpr double most = 1e15;  // thirty thousand years
+  for (const Unit& unit : units) {
+    if (!text.ends_with(unit.name)) continue;
+    const double value = decimal(text.substr(0, text.size() - unit.name.size()));
+    const double milliseconds = value * unit.milliseconds;
+    if (!(milliseconds >= 1 && milliseconds <= most)) break;
+    return std::chrono::milliseconds(static_cast<std::int64_t>(milliseconds));
+  }
+  return refused(flag, text, duration_accepted);
 }
 
 Result<Range> parse_range(std::string_view flag, std::string_view text) {

@@ -4,11 +4,13 @@
 //    rate      0.01  1e-3  0.1%  1/1000           more than 0 and less than 1
 //    memory    4096  512K  2G  2GiB  2GB          binary: K M G T are powers of 1024, with or
 //                                                 without B or iB
+//    duration  500ms  60s  30min  24h  7d         always with its unit
 //    range     0..9999999  5..2M                  both ends belong to it
 //
 // Every refusal names the flag, the value and what is accepted.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,6 +25,8 @@ Result<std::uint64_t> parse_keys(std::string_view flag, std::string_view text);
 Result<double> parse_rate(std::string_view flag, std::string_view text);
 // At least 1.
 Result<std::uint64_t> parse_memory(std::string_view flag, std::string_view text);
+// At least a millisecond.
+Result<std::chrono::milliseconds> parse_duration(std::string_view flag, std::string_view text);
 Result<Range> parse_range(std::string_view flag, std::string_view text);
 // Any whole number up to 2^64 - 1, also with 0x before it: seeds are not counts.
 Result<std::uint64_t> parse_seed(std::string_view flag, std::string_view text);

@@ -1,0 +1,25 @@
+// About how many different keys the lines of files have, by one pass and in little memory.
+//
+// Keys whose hash lies below a bound are kept; when there are too many the bound is halved. What is
+// kept times what the bound leaves out is the number: 2^16 keys kept make a spread of 0.4 %.
+// Limits:  an estimate; three spreads above it is what it returns, so that it is rarely too low.
+// Threads: one.
+// See:     distinct_test.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <bloomery/engines/dedup.hpp>
+#include <bloomery/engines/lines.hpp>
+#include <bloomery/error.hpp>
+
+namespace bloomery {
+
+// Of the keys that dedup would add by these rules (sets that are asked before are not). Exact below
+// 2^16. The files must be regular: they are read here, and again later.
+Result<std::uint64_t> estimate_distinct(const std::vector<std::string>& files,
+                                        const LineRules& rules, const DedupRules& how);
+
+}  // namespace bloomery

@@ -1,0 +1,44 @@
+// How the lines of a run of dedup become keys: one way to cut, and for each set its own spelling.
+//
+// Threads: makers are made and used by any; the columns of a file are told before its lines come.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <bloomery/engines/dedup.hpp>
+#include <bloomery/engines/fields.hpp>
+#include <bloomery/engines/line_keys.hpp>
+#include <bloomery/engines/normalize.hpp>
+
+namespace bloomery::cli {
+
+// What a set wants done to its keys.
+struct Spelling {
+  bool strip_cr = false;
+  std::optional<Normalizer> normalizer = {};
+};
+
+class DedupKeys {
+ public:
+  DedupKeys(const FieldCutter& cutter, std::size_t files) : cutter_(cutter), columns_(files) {}
+
+  // Empty where lines are keys as they are. The spelling outlives what is made.
+  MakeKeys made_with(const Spelling& spelling);
+  // Learns the columns of a file; empty where there is no header.
+  std::function<Result<void>(std::size_t, std::string_view)> on_head(
+      const std::vector<std::string>& names);
+
+  // Keys that were not what the normalisation is for, once the run has ended.
+  std::uint64_t not_normalized() const { return not_normalized_; }
+
+ private:
+  const FieldCutter& cutter_;
+  std::vector<CsvColumns> columns_;  // of each file
+  std::atomic<std::uint64_t> not_normalized_ = 0;
+};
+
+}  // namespace bloomery::cli

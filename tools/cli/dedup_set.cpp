@@ -1,0 +1,204 @@
+#include "dedup_set.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <bloomery/engines/distinct.hpp>
+#include <bloomery/engines/input_file.hpp>
+
+#include "command.hpp"
+#include "units.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+constexpr double default_rate = 1e-6;
+// The program itself: its code, its libraries, the buffers of its outputs.
+constexpr std::uint64_t program_bytes = std::uint64_t{10} << 20;
+constexpr std::uint64_t least_keys_of_a_state = 1'000'000;
+constexpr std::uint64_t least_set_bytes = std::uint64_t{1} << 20;
+
+// Sets that grow by themselves. Not scalable: it is smaller than a chain that has grown, and
+// takes several times as long to add to (docs/kinds.md).
+const KindRow& growing_row(bool exact) { return *AnySet::find_row(exact ? "hash-set" : "chain"); }
+
+// How many keys this kind holds in that memory at that rate.
+std::uint64_t fitting_keys(const KindRow& row, Want want) {
+  if (!row.exact) {
+    want.keys = 0;
+    return row.complete(want).value().keys;
+  }
+  std::uint64_t low = 0, high = want.memory_bytes / 16 + 1;
+  while (low + 1 < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const bool fits = row.planned_bytes({.keys = middle}).value() <= want.memory_bytes;
+    (fits ? low : high) = middle;
+  }
+  return low;
+}
+
+[[noreturn]] void refuse_too_many(const std::string& which, std::uint64_t keys, const KindRow& row,
+                                  const Want& want, std::uint64_t fitting, const SetWant& asked) {
+  const std::uint64_t cap = parse_memory("--memory", *asked.size.memory).value();
+  Want needed = want;
+  needed.keys = keys;
+  needed.memory_bytes = 0;
+  const std::uint64_t bytes = row.planned_bytes(needed).value() + (cap - want.memory_bytes);
+  refuse(fmt::format("{} do not fit --memory {}{}, only {} do; give --memory {}M, or {}", which,
+                     *asked.size.memory,
+                     row.exact ? "" : fmt::format(" at rate {}", print_rate(want.rate)),
+                     print_count(fitting), bytes / (std::uint64_t{1} << 20) + 1,
+                     row.exact ? "a --rate instead of --exact" : "a higher --rate"));
+}
+
+// With a cap the number of keys is told, or counted, so that nobody hears of it too late. Lines
+// that fit are not counted; those of a pipe can not be.
+Want fit(Want want, SizedBy& by, const KindRow& row, const SetWant& asked,
+         const KeyedLines& lines) {
+  const std::uint64_t fitting = fitting_keys(row, want);
+  if (want.keys == 0) {
+    by = SizedBy::memory;
+    want.keys = fitting;
+    return want;
+  }
+  if (want.keys <= fitting) return want;
+  if (by == SizedBy::keys)
+    refuse_too_many(print_count(want.keys) + " keys (--keys)", want.keys, row, want, fitting,
+                    asked);
+  const auto distinct = estimate_distinct(lines.files, lines.rules, lines.how).value();
+  if (distinct > fitting)
+    refuse_too_many("about " + print_count(distinct) + " different lines", distinct, row, want,
+                    fitting, asked);
+  by = SizedBy::memory;
+  want.keys = fitting;
+  return want;
+}
+
+AnySet made(const KindRow& row, const Want& want, const HashFlags& hash) {
+  return AnySet::make(row.id.name, want, hasher_of(hash)).value();
+}
+
+SizedSet new_window(const SetWant& want) {
+  const WindowWant& window = *want.window;
+  Want size = want_of(want.size);
+  if (size.rate == 0) size.rate = default_rate;
+  if (window.timed() && size.keys == 0)
+    refuse(
+        "--window of time needs --keys: the most lines that come in that time, since memory for "
+        "them is planned");
+  if (!window.timed() && size.keys != 0)
+    refuse("--window N says how many lines are remembered; leave --keys out");
+  if (!window.timed()) size.keys = window.lines;
+  const KindRow& row = *AnySet::find_row("window");
+  const std::uint64_t memory = set_memory(want);
+  size.memory_bytes = 0;
+  if (memory != 0 && row.planned_bytes(size).value() > memory)
+    refuse(fmt::format("a window of {} lines at rate {} takes {}, more than --memory {} leaves",
+                       print_count(size.keys), print_rate(size.rate),
+                       print_bytes(row.planned_bytes(size).value()), *want.size.memory));
+  return {made(row, size, want.hash), SizedBy::keys};
+}
+
+}  // namespace
+
+WindowWant window_of(const std::string& text) {
+  if (!text.empty() &&
+      (text.ends_with('s') || text.ends_with("min") || text.ends_with('h') || text.ends_with('d')))
+    return {.span = parse_duration("--window", text).value()};
+  const auto lines = parse_keys("--window", text);
+  if (!lines)
+    refuse(
+        fmt::format("--window does not take '{}'; give a number of lines, such as 10M, or a time "
+                    "with its unit, such as 90s, 30min, 24h or 7d",
+                    text));
+  return {.lines = *lines};
+}
+
+std::uint64_t set_memory(const SetWant& want) {
+  const std::uint64_t cap = want_of(want.size).memory_bytes;
+  if (cap == 0) return 0;
+  const std::uint64_t beside = program_bytes + dedup_overhead(want.threads);
+  if (cap < beside + least_set_bytes)
+    refuse(fmt::format("--memory {} leaves no room for the set; give at least {}M",
+                       *want.size.memory, (beside + least_set_bytes) >> 20));
+  const std::uint64_t left = cap - beside;
+  // Saving an exact set takes a copy of its hashes: 16 bytes a key beside the 18 to 23.
+  return want.exact && want.saved ? left / 36 * 20 : left;
+}
+
+SizedSet new_set(const SetWant& want, const KeyedLines& lines) {
+  if (want.exact && want.size.rate) refuse("--exact and --rate exclude each other");
+  if (want.exact && want.window) refuse("--exact and --window exclude each other");
+  if (want.window) return new_window(want);
+  Want size = want_of(want.size);
+  size.memory_bytes = set_memory(want);
+  if (!want.exact && size.rate == 0) size.rate = default_rate;
+  SizedBy by = size.keys > 0 ? SizedBy::keys : SizedBy::sample;
+  const bool capped = size.memory_bytes > 0;
+  if (size.keys == 0 && !(capped && !all_regular(lines.files)))
+    size.keys = dedup_want(lines.files, lines.rules, size.rate).value().keys;
+  // Nobody knows what later runs bring, and growing from a few lines makes many links.
+  if (want.saved && by == SizedBy::sample && !capped)
+    size.keys = std::max(size.keys, least_keys_of_a_state);
+  const KindRow& row =
+      capped && !want.exact ? *AnySet::find_row("blocked") : growing_row(want.exact);
+  if (capped) size = fit(size, by, row, want, lines);
+  // An exact set that is not told how many takes what it needs, up to the cap.
+  if (want.exact && by != SizedBy::keys && capped) size.keys = 0;
+  return {made(row, size, want.hash), by};
+}
+
+SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path) {
+  const auto differs = [&](const std::string& what, const char* flag) {
+    refuse(fmt::format("{} {}; leave {} out, or begin another state", path, what, flag));
+  };
+  if (set.input() != InputForm::hashed)
+    refuse(fmt::format("{} is a set of integers, and dedup remembers lines; name another state",
+                       path));
+  const KindRow& row = *AnySet::find_row(set.kind().name);
+  if (row.built || row.two_lists)
+    refuse(fmt::format("{} is a {} set, which takes no more keys; --against {} drops what it has",
+                       path, row.id.name, path));
+  if (want.exact && !set.exact())
+    differs(fmt::format("is not exact but a {}", row.id.name), "--exact");
+  if (want.window && !row.forgets)
+    differs(fmt::format("is no window but a {}", row.id.name), "--window");
+  if (want.window && !want.window->timed() && set.capacity() < want.window->lines)
+    differs(fmt::format("remembers {} lines", print_count(set.capacity())), "--window");
+  const Want size = want_of(want.size);
+  if (size.rate != 0 && size.rate != set.rate_asked())
+    differs(fmt::format("was made for the rate {}", print_rate(set.rate_asked())), "--rate");
+  if (want.hash.seed && parse_seed("--seed", *want.hash.seed).value() != set.hasher().seed())
+    differs(fmt::format("was made with the seed {}", set.hasher().seed()), "--seed");
+  if (want.hash.hardened && set.hasher().mode() != HashMode::hardened)
+    differs("is not hardened", "--hardened");
+  if (const std::uint64_t memory = set_memory(want); memory != 0) {
+    if (set.bytes() > memory)
+      refuse(fmt::format("{} takes {} already, more than --memory {} leaves; give more", path,
+                         print_bytes(set.bytes()), *want.size.memory));
+    set.cap_memory(memory);
+  }
+  return {std::move(set), SizedBy::state};
+}
+
+std::string why_overfull(SizedBy by, std::uint64_t capacity) {
+  const std::string keys = print_count(capacity);
+  switch (by) {
+    case SizedBy::keys:
+      return fmt::format("--keys or --window planned it for {} keys; give a larger one", keys);
+    case SizedBy::memory:
+      return fmt::format(
+          "only {} keys fit --memory at that rate; give more --memory or a higher --rate", keys);
+    case SizedBy::sample:
+      return fmt::format("a sample of the files promised {} keys; give --keys", keys);
+    case SizedBy::state:
+      return fmt::format(
+          "the state was planned for {} keys; give more --memory if it is capped, or begin another "
+          "state with a larger --keys",
+          keys);
+  }
+  return "";
+}
+
+}  // namespace bloomery::cli

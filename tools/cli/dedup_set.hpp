@@ -1,0 +1,66 @@
+// Which set a run of dedup remembers lines in: one that grows, one of a fixed size under a cap on
+// memory, a window, or the one in a state file; and how much it may take.
+//
+// If the set is wrong: see engines/dedup.hpp; what the set is told to hold is what is asked for, or
+//          the run is refused before the first line is printed.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <bloomery/engines/dedup.hpp>
+#include <bloomery/sets/any_set.hpp>
+
+#include "flags.hpp"
+
+namespace bloomery::cli {
+
+// What --window asks for: so many lines, or so much time.
+struct WindowWant {
+  std::uint64_t lines = 0;
+  std::chrono::milliseconds span{0};
+  bool timed() const { return span.count() > 0; }
+};
+// "10M" or "24h"
+WindowWant window_of(const std::string& text);
+
+struct SetWant {
+  SizeFlags size;
+  HashFlags hash;
+  bool exact = false;
+  bool saved = false;  // it will be written to a state file
+  std::optional<WindowWant> window = {};
+  Threads threads = {};
+};
+
+// What fixed the size of the set: what to blame, and what to change, if it gets overfull.
+enum class SizedBy { keys, memory, sample, state };
+
+struct SizedSet {
+  AnySet set;
+  SizedBy by;
+};
+
+// How lines become keys, where that is needed to count the different ones.
+struct KeyedLines {
+  const std::vector<std::string>& files;
+  LineRules rules;
+  const DedupRules& how;
+};
+
+// A new set. Refuses a rate that the memory can not hold for the keys that are told, or counted.
+SizedSet new_set(const SetWant& want, const KeyedLines& lines);
+
+// A set that was opened: under the cap from now on, and just what the flags ask for, where they ask.
+SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path);
+
+// What of --memory is left for the set itself; 0: no cap.
+std::uint64_t set_memory(const SetWant& want);
+
+// What made it overfull, and what would help.
+std::string why_overfull(SizedBy by, std::uint64_t capacity);
+
+}  // namespace bloomery::cli

@@ -1,0 +1,162 @@
+#include "key_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <charconv>
+
+#include "command.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+// "1,3" --> 1 3
+std::vector<std::size_t> numbers_of(std::string_view flag, std::string_view text) {
+  std::vector<std::size_t> numbers;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (;;) {
+    std::size_t number = 0;
+    const auto [stop, wrong] = std::from_chars(at, end, number);
+    if (wrong != std::errc{} || number == 0 || (stop != end && *stop != ','))
+      refuse(fmt::format("{} does not take '{}'; give a number from 1, or several as in 1,3", flag,
+                         text));
+    numbers.push_back(number);
+    if (stop == end) return numbers;
+    at = stop + 1;
+  }
+}
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// \t, \\ and \xHH are understood: a tab is hard to type.
+std::string separator_of(const std::string& text) {
+  if (text.empty()) refuse("--separator needs at least one byte");
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      bytes += text[i];
+      continue;
+    }
+    const char escape = text[++i];
+    const bool digits =
+        i + 2 < text.size() && hex_value(text[i + 1]) >= 0 && hex_value(text[i + 2]) >= 0;
+    if (escape == 't') {
+      bytes += '\t';
+    } else if (escape == '\\') {
+      bytes += '\\';
+    } else if (escape == 'x' && digits) {
+      bytes += static_cast<char>(hex_value(text[i + 1]) * 16 + hex_value(text[i + 2]));
+      i += 2;
+    } else {
+      refuse(fmt::format("--separator knows \\t, \\\\ and \\xHH, not '{}'", text));
+    }
+  }
+  return bytes;
+}
+
+FieldRules csv_rules(const KeyFlags& flags) {
+  if (flags.columns.empty())
+    refuse("--csv needs --column NAME, the column to take (with --no-header, its number)");
+  FieldRules rules{.part = KeyPart::csv};
+  if (!flags.headless) {
+    rules.columns = flags.columns;
+    return rules;
+  }
+  for (const std::string& column : flags.columns)
+    for (const std::size_t number : numbers_of("--column with --no-header", column))
+      rules.fields.push_back(number);
+  return rules;
+}
+
+}  // namespace
+
+void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped) {
+  parser.add_option("-k,--field", flags.field, "the key is this field of the line, or these: 1,3")
+      ->type_name("N");
+  parser
+      .add_option("-t,--separator", flags.separator,
+                  "what separates fields, such as ':' or '\\t'; else blanks, in CSV a comma")
+      ->type_name("STR");
+  parser.add_flag("--csv", flags.csv, "the input is CSV with a header; the key is a --column");
+  parser
+      .add_option("--column", flags.columns, "CSV: the column to take; give it again for several")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
+  parser.add_flag("--no-header", flags.headless,
+                  "CSV: the first record is none; columns by number");
+  parser.add_option("--json-key", flags.json_key, "the key is at this path of a JSON line")
+      ->type_name(".a.b");
+  parser.add_flag("--skip-bad", flags.skip_bad, "pass over lines without such a key; " + skipped);
+  parser
+      .add_option("--normalize", flags.normalize,
+                  "spell keys in one way: trim, case, email, url or crawl; stored in the set file")
+      ->type_name("PROFILE");
+}
+
+FieldCutter cutter_of(const KeyFlags& flags) {
+  if (flags.field.has_value() + flags.csv + flags.json_key.has_value() > 1)
+    refuse("--field, --csv and --json-key each say where the key is; give one of them");
+  if (!flags.csv && (!flags.columns.empty() || flags.headless))
+    refuse("--column and --no-header are for --csv");
+  if (flags.separator && !flags.field && !flags.csv) refuse("--separator is for --field and --csv");
+  if (flags.skip_bad && !flags.part_of_line())
+    refuse("--skip-bad is for --field, --csv and --json-key; a whole line is always a key");
+  FieldRules rules;
+  if (flags.csv) rules = csv_rules(flags);
+  if (flags.field) rules = {.part = KeyPart::fields, .fields = numbers_of("--field", *flags.field)};
+  if (flags.json_key) rules = {.part = KeyPart::json, .json_path = *flags.json_key};
+  if (flags.separator) rules.separator = separator_of(*flags.separator);
+  return FieldCutter::make(std::move(rules)).value();
+}
+
+LineRules line_rules_of(const LineFlags& lines, const FieldCutter& cutter) {
+  LineRules rules{.delimiter = delimiter_of(lines), .decode = decoder_of(lines)};
+  rules.csv_separator = cutter.csv_separator();
+  rules.header = cutter.has_header();
+  if (rules.csv_separator && rules.delimiter != "\n")
+    refuse("records of --csv end with a newline; leave --null and --delimiter out");
+  return rules;
+}
+
+std::optional<Normalizer> normalizer_of(const KeyFlags& flags) {
+  if (!flags.normalize) return std::nullopt;
+  const auto found = Normalizer::find(*flags.normalize);
+  if (!found) refuse(fmt::format("--normalize: {}", found.error().sentence));
+  return *found;
+}
+
+std::optional<Normalizer> normalizer_of(const KeyFlags& flags, const AnySet& set,
+                                        const std::string& path) {
+  const std::string& stored = set.rules().normalisation;
+  const auto asked = normalizer_of(flags);
+  std::optional<Normalizer> known;
+  if (!stored.empty()) {
+    const auto found = Normalizer::find(stored);
+    if (!found)
+      refuse(
+          fmt::format("{}: its keys were normalised as '{}', which this version does not know; use "
+                      "the program that made the set",
+                      path, stored));
+    known = *found;
+  }
+  // "url" asks for what the set has, whatever its version.
+  if (flags.normalize && (!known || (known->name() != asked->name() &&
+                                     !known->name().starts_with(*flags.normalize + "/"))))
+    refuse(
+        fmt::format("{}: its keys were {}, so they can not be normalised as '{}'; leave "
+                    "--normalize out",
+                    path,
+                    stored.empty() ? std::string("taken as they are")
+                                   : fmt::format("normalised as '{}'", stored),
+                    *flags.normalize));
+  return known;
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,48 @@
+// How lines become keys, as the commands are told: which part of a line, and how it is spelled.
+//
+//    FieldCutter cutter = cutter_of(flags.keys);
+//    LineRules rules = line_rules_of(flags.lines, cutter);         CSV records are not lines
+//    auto normalizer = normalizer_of(flags.keys, set, path);       what F says, and no other
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <bloomery/engines/fields.hpp>
+#include <bloomery/engines/lines.hpp>
+#include <bloomery/engines/normalize.hpp>
+#include <bloomery/sets/any_set.hpp>
+
+#include "flags.hpp"
+
+namespace bloomery::cli {
+
+struct KeyFlags {
+  Word field;
+  Word separator;
+  bool csv = false;
+  std::vector<std::string> columns;
+  bool headless = false;
+  Word json_key;
+  bool skip_bad = false;
+  Word normalize;
+
+  bool part_of_line() const { return field || csv || json_key; }
+};
+// `skipped` tells what becomes of a record without a key that is passed over.
+void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped);
+
+// Refuses flags that do not fit together.
+FieldCutter cutter_of(const KeyFlags& flags);
+// Delimiter, and for CSV its separator and header. --null and --delimiter do not go with CSV.
+LineRules line_rules_of(const LineFlags& lines, const FieldCutter& cutter);
+
+// What --normalize asks for.
+std::optional<Normalizer> normalizer_of(const KeyFlags& flags);
+// What the set was made with. Refuses a profile that this program does not know, and a --normalize
+// that is another.
+std::optional<Normalizer> normalizer_of(const KeyFlags& flags, const AnySet& set,
+                                        const std::string& path);
+
+}  // namespace bloomery::cli

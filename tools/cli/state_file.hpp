@@ -1,0 +1,42 @@
+// The set file that a run of dedup goes on with: opened or begun, saved at checkpoints, and never by
+// two at once.
+//
+//    StateFile state("seen.bloom", key_file, messages);
+//    SetFile file = state.exists() ? state.open() : ...;       a new set
+//    state.save(file);                                          as often as wanted
+//
+// Every save puts a whole new file under the name, so the state is that of one save or of the next,
+// whenever a run is killed. The lock goes with the file: what others put under the name meanwhile
+// is never overwritten, but an error.
+// Threads: one at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "file_lock.hpp"
+#include "flags.hpp"
+#include "messages.hpp"
+#include "set_file.hpp"
+
+namespace bloomery::cli {
+
+class StateFile {
+ public:
+  // Waits for others that have it, and says so.
+  StateFile(std::string path, Word key_file, Messages& messages);
+
+  bool exists() const { return exists_; }
+  const std::string& path() const { return path_; }
+  SetFile open() const;
+  // An Error, also when somebody else has changed the file.
+  Result<void> save(const SetFile& file);
+
+ private:
+  std::string path_;
+  Word key_file_;
+  bool exists_;
+  std::optional<FileLock> lock_;
+};
+
+}  // namespace bloomery::cli
