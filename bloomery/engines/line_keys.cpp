@@ -32,7 +32,8 @@ Lines LineKeys::keys_of(Lines lines) {
 std::string LineKeys::why_none(std::string_view line) const {
   CutScratch scratch;
   const Cut cut = cutter_->cut(without_cr(line), columns_, scratch);
-  return quoted(line) + " has no key: " + (cut.why != nullptr ? cut.why : "");
+  if (cut.why == nullptr) return {};
+  return "has no key, because " + std::string(cut.why) + ": " + quoted(line);
 }
 
 }  // namespace bloomery

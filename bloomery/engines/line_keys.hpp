@@ -37,7 +37,7 @@ class LineKeys final : public KeyMaker {
   // One key a line, valid until the next call and as long as the lines are; a null pointer where a
   // line has none.
   Lines keys_of(Lines lines) override;
-  // "'x' has no key: it has too few fields".
+  // "has no key, because it has too few fields: 'x'"; nothing when it has one.
   std::string why_none(std::string_view line) const override;
 
   // Which lines of the last batch had none: ascending.

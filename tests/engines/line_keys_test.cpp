@@ -47,8 +47,9 @@ TEST(LineKeys, ARecordWithoutAKeyHasNone) {
     EXPECT_EQ(std::vector<std::uint32_t>(keys.without_key().begin(), keys.without_key().end()),
               (std::vector<std::uint32_t>{0, 2}));
   }
-  EXPECT_EQ(keys.why_none("x"), "'x' has no key: it is no JSON object or array");
-  EXPECT_EQ(keys.why_none("{}"), "'{}' has no key: its JSON has no such key");
+  EXPECT_EQ(keys.why_none("x"), "has no key, because it is no JSON object or array: 'x'");
+  EXPECT_EQ(keys.why_none(R"({"a":1})"), "");
+  EXPECT_EQ(keys.why_none("{}"), "has no key, because its JSON has no such key: '{}'");
 }
 
 // Every way to an empty key.

@@ -696,7 +696,7 @@ def normalised(image, note):
 
 
 class Normalised(unittest.TestCase):
-    def test_a_set_of_normalised_keys_is_shown_but_neither_asked_nor_copied(self):
+    def test_a_set_of_a_later_normalisation_is_shown_but_neither_asked_nor_copied(self):
         with tempfile.TemporaryDirectory() as scratch:
 
             def run(*words):
@@ -707,12 +707,16 @@ class Normalised(unittest.TestCase):
             (Path(scratch) / "keys").write_bytes(b"a\nb\n")
             self.assertEqual(run("build", "-q", "-o", "plain", "keys").returncode, 0)
             plain = (Path(scratch) / "plain").read_bytes()
-            (Path(scratch) / "set").write_bytes(normalised(plain, b"url/1"))
-            self.assertRegex(run("info", "set").stdout, r"normalisation +url/1\n")
-            for words in (["check", "set", "keys"], ["build", "--like", "set", "-o", "x", "keys"]):
+            (Path(scratch) / "set").write_bytes(normalised(plain, b"url/9"))
+            self.assertRegex(run("info", "set").stdout, r"normalisation +url/9\n")
+            for words in (
+                ["check", "set", "keys"],
+                ["add", "set", "keys"],
+                ["build", "--like", "set", "-o", "x", "keys"],
+            ):
                 ran = run(*words)
                 self.assertEqual((ran.returncode, ran.stdout), (2, ""), words)
-                self.assertIn("set: its keys were normalised as 'url/1'", ran.stderr)
+                self.assertIn("set: its keys were normalised as 'url/9', which this version", ran.stderr)
 
 
 if __name__ == "__main__":

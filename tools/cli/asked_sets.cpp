@@ -20,16 +20,17 @@ bool hardened(const std::string& path) {
 
 }  // namespace
 
-AskedSets::AskedSets(const std::vector<std::string>& paths, const Word& key_file, Verify verify,
+AskedSets::AskedSets(const std::vector<std::string>& paths, const AskFlags& flags, Verify verify,
                      const std::function<void(const std::string&)>& reading) {
+  const Word& key_file = flags.key_file;
   bool key_used = paths.size() == 1;
   for (const std::string& path : paths) {
     reading(path);
     // Alone, a set that has no secret key is refused with the key.
     const bool with_key = key_file && (paths.size() == 1 || hardened(path));
     key_used |= with_key;
-    sets_.push_back(
-        std::make_unique<One>(path, open_set(path, with_key ? key_file : Word(), verify)));
+    sets_.push_back(std::make_unique<One>(
+        path, open_set(path, with_key ? key_file : Word(), verify), flags.keys));
     expect_line_keys(sets_.back()->file.set, path);
   }
   if (key_file && !key_used)
@@ -40,8 +41,10 @@ std::uint64_t AskedSets::ask(Lines lines, const Inputs& inputs) {
   std::fill_n(any_.begin(), lines.size(), false);
   for (const auto& one : sets_) {
     const auto answers = std::span<bool>(one->answers).first(lines.size());
-    one->keys.hand(lines, inputs,
-                   [&](auto keys) { one->file.set.may_contain_all(keys, answers).value(); });
+    one->keys.hand(lines, inputs, [&](auto keys) {
+      one->file.set.may_contain_all(keys, answers.first(keys.size())).value();
+    });
+    one->keys.keys().spread(answers);
     for (std::size_t i = 0; i < answers.size(); ++i) {
       one->matched += answers[i];
       any_[i] |= answers[i];

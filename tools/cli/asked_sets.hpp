@@ -1,7 +1,7 @@
 // Set files that are asked about the same lines, each by its own rules: hash, carriage returns,
-// text or integers.
+// normalisation, text or integers. Which part of a line is the key, the flags say for all.
 //
-//    AskedSets sets(paths, key_file, Verify::checksums, reading);
+//    AskedSets sets(paths, {key_file, keys}, Verify::checksums, reading);
 //    sets.ask(batch, inputs);      then sets.any()[i], and sets.each()[s].answers[i]
 //
 // If the set is wrong: a stranger is in one of n sets more often than in one alone; the chances add
@@ -24,11 +24,16 @@
 
 namespace bloomery::cli {
 
+struct AskFlags {
+  const Word& key_file;
+  const KeyFlags& keys;
+};
+
 class AskedSets {
  public:
   struct One {
-    One(std::string path, SetFile opened)
-        : name(std::move(path)), file(std::move(opened)), keys(file.set) {}
+    One(std::string path, SetFile opened, const KeyFlags& flags)
+        : name(std::move(path)), file(std::move(opened)), keys(file.set, name, flags) {}
 
     std::string name;  // as typed
     SetFile file;
@@ -39,10 +44,11 @@ class AskedSets {
 
   // Refuses what can not be asked with lines. The key is for those of them that are hardened; there
   // must be one. `reading` hears the name of each file before it is read.
-  AskedSets(const std::vector<std::string>& paths, const Word& key_file, Verify verify,
+  AskedSets(const std::vector<std::string>& paths, const AskFlags& flags, Verify verify,
             const std::function<void(const std::string&)>& reading);
 
-  // Asks all of them about every line; returns how many lines one of them may contain.
+  // Asks all of them about every line; one without a key is in none. Returns how many lines one of
+  // them may contain.
   std::uint64_t ask(Lines lines, const Inputs& inputs);
   // Whether any of them may contain line i of the last batch.
   std::span<const bool> any() const { return any_; }

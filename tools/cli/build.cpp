@@ -26,42 +26,23 @@
 #include <bloomery/engines/numbers.hpp>
 #include <bloomery/sets/any_set.hpp>
 #include <bloomery/sets/cascade_builder.hpp>
-#include <bloomery/sets/sharded.hpp>
 #include <bloomery/storage/image.hpp>
 
+#include "build_order.hpp"
 #include "command.hpp"
 #include "file_lock.hpp"
 #include "flags.hpp"
+#include "input_keys.hpp"
 #include "inputs.hpp"
 #include "line_feed.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
-#include "suggest.hpp"
 #include "units.hpp"
 
 namespace bloomery::cli {
 namespace {
 
-struct BuildFlags {
-  SizeFlags size;
-  Word kind;
-  Word range;
-  Word shards;
-  Word like;
-  Word most_count;
-  bool removable = false;
-  std::vector<std::string> allow;
-  LineFlags lines;
-  OutputFlags output;
-  HashFlags hash;
-  bool quiet = false;
-  bool strict = false;
-  SpeechFlags speech;
-  std::vector<std::string> files;
-};
-
-constexpr double default_rate = 0.01;
 // Above this, hashes of all lines would take more than a gibibyte; files are read twice instead.
 constexpr std::uint64_t most_gathered = std::uint64_t{1} << 27;
 // Static kinds can not be read twice: hashes of all lines, up to 16 GiB of them.
@@ -86,9 +67,13 @@ are given 0..4294967295.
 One carriage return at the end of a line is not part of the key (--crlf keep
 makes it one). The rule is stored in the set file, and `check` obeys it.
 
+-k, --csv and --json-key take a part of each line as the key; those who ask say so
+again, since their lines may be others. --normalize spells keys in one way (trim,
+case, email, url, crawl); that is stored in the set file, and `check` obeys it.
+
 --hardened draws a secret key and stores it in the file; with --key-file the
 key stays out of the file, and those who ask need it too. --like F takes kind,
-size, hash and line rule of another set file, so that the two can be united.
+size, hash and key rules of another set file, so that the two can be united.
 
 --allow FILE makes a block list with an allow list, of kind cascade: every line
 of the files matches, no line of FILE does, and lines of neither pass at the rate
@@ -101,162 +86,27 @@ A set that gets more keys than planned is written all the same, with a warning;
 
 The report on standard output: kind, keys, keys_estimated, capacity, bytes,
 bits_per_key, fill, rate_asked, rate_now, hash, hardened, lines_in, seconds; with
---allow also allowed, exceptions (allowed lines that had to be listed) and
-lines_allowed
+--skip-bad also bad_in (lines without a key), with --normalize not_normalized (keys
+that are no URL, or no address, and were only trimmed), with --allow also allowed,
+exceptions (allowed lines that had to be listed) and lines_allowed
 
 Exit codes: 0 good, 2 error, 3 overfull with --strict.
 
 Examples:
   bloomery build -o seen.bloom urls.txt
   bloomery build -o seen.bloom -n 10M -p 0.1% urls.txt
+  bloomery build -o pages.bloom --normalize crawl urls.txt
+  bloomery build -o mails.bloom --csv --column email --normalize email users.csv
   bloomery build -o phones.map --kind bitmap --range 0..99999999 phones.txt
   bloomery build -o today.bloom --like yesterday.bloom today.txt
   bloomery build -o spam.bloom --allow customers.txt spammers.txt
 )";
 
-std::string kind_names() {
-  std::string names;
-  for (const KindRow& row : AnySet::register_rows())
-    names += (names.empty() ? "" : ", ") + std::string(row.id.name);
-  return names;
-}
-
-void add_flags(CLI::App& parser, BuildFlags& flags) {
-  parser.add_option("-o,--output", flags.output.path, "the set file to make")->type_name("F");
-  parser.add_flag("-f,--force", flags.output.force, "replace the set file if there is one");
-  parser.add_option("--kind", flags.kind, "one of " + kind_names() + "; blocked by default")
-      ->type_name("KIND");
-  add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3; 1% by default");
-  parser.add_option("--range", flags.range, "bitmap and two-bit: which integers")
-      ->type_name("A..B");
-  parser.add_option("--most-count", flags.most_count, "spectral: how far it shall count; 65535")
-      ->type_name("N");
-  parser.add_flag("--removable", flags.removable, "spectral: keys shall be removable");
-  parser.add_option("--shards", flags.shards, "sharded: how many; each at most 64 KiB by default")
-      ->type_name("N");
-  parser.add_option("--like", flags.like, "kind, size, hash and line rule of this set file")
-      ->type_name("F");
-  parser
-      .add_option("--allow", flags.allow,
-                  "lines that shall not match; may be given several times; - is standard input")
-      ->type_name("FILE")
-      ->expected(1)
-      ->take_all();
-  add_line_flags(parser, flags.lines);
-  add_crlf_flag(parser, flags.lines,
-                "whether a carriage return at the end of a line is part of the key; strip");
-  add_hash_flags(parser, flags.hash);
-  add_key_file_flag(parser, flags.hash.key_file);
-  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
-  parser.add_flag("--strict", flags.strict, "exit with 3 if the set became overfull");
-  add_speech_flags(parser, flags.speech);
-  add_progress_flag(parser, flags.speech);
-}
-
-// All that is fixed before the first line is read.
-struct Order {
-  const KindRow* row = nullptr;
-  Want want;
-  Hasher hasher;
-  LineRules lines;
-  // Of the set that this one shall be like.
-  std::vector<std::pair<std::string, std::string>> shape;
-};
-
-const KindRow& row_named(const std::string& name) {
-  if (const KindRow* row = AnySet::find_row(name)) return *row;
-  std::vector<std::string> names;
-  for (const KindRow& row : AnySet::register_rows()) names.emplace_back(row.id.name);
-  refuse(fmt::format("there is no kind '{}'.{} The kinds are {}", name, did_you_mean(name, names),
-                     kind_names()));
-}
-
-// --allow and the kind cascade belong together.
-const KindRow& row_of(const BuildFlags& flags) {
-  const KindRow& row = row_named(flags.kind.value_or(flags.allow.empty() ? "blocked" : "cascade"));
-  if (row.two_lists && flags.allow.empty())
-    refuse(
-        fmt::format("the kind {} is built from two lists; name the lines that shall not match "
-                    "with --allow FILE",
-                    row.id.name));
-  if (!row.two_lists && !flags.allow.empty())
-    refuse(
-        fmt::format("--allow makes a set of kind cascade, not {}; leave --kind out", row.id.name));
-  return row;
-}
-
-Order order_like(const BuildFlags& flags) {
-  const bool more = flags.most_count || flags.removable || flags.kind || flags.size.keys ||
-                    flags.size.rate || flags.size.memory || flags.range || flags.shards ||
-                    flags.hash.seed || flags.hash.hardened || flags.lines.crlf;
-  if (more)
-    refuse(
-        "--like takes kind, size, range, hash and line rule from a set file; leave --kind, "
-        "--keys, --rate, --memory, --range, --most-count, --removable, --shards, --seed, "
-        "--hardened "
-        "and --crlf out");
-  const SetFile like = open_set(*flags.like, flags.hash.key_file, Verify::header);
-  expect_plain_keys(like.set, *flags.like);
-  if (!flags.allow.empty() || like.set.lists())
-    refuse("a cascade can not be united with another, so --like is of no use with --allow");
-  Order order;
-  order.row = AnySet::find_row(like.set.kind().name);
-  order.hasher = like.set.hasher();
-  order.lines = {delimiter_of(flags.lines), like.set.rules().strip_cr, decoder_of(flags.lines)};
-  order.want.range = like.set.range().value_or(Range{});
-  order.want.rate = like.set.rate_asked();
-  if (like.set.kind() == Sharded::id) order.want.shards = like.set.parts().parts.at(0).count;
-  // What grows has the shape of its first part, whatever it has grown to.
-  order.want.keys = like.set.parts().parts.at(0).capacity;
-  if (!order.row->grows) order.shape = like.set.shape_facts();
-  for (const auto& [name, value] : order.shape) {
-    if (name == "counter_bits") order.want.most_count = like.set.most_count();
-    if (name == "selection") order.want.removal = value == "1";
-  }
-  return order;
-}
-
-Order order_of(const BuildFlags& flags) {
-  if (flags.like) return order_like(flags);
-  Order order;
-  order.row = &row_of(flags);
-  order.want = want_of(flags.size);
-  if (flags.shards && order.row->id != Sharded::id) refuse("--shards is for the kind sharded");
-  if (flags.shards) order.want.shards = parse_keys("--shards", *flags.shards).value();
-  order.hasher = hasher_of(flags.hash);
-  order.lines = {delimiter_of(flags.lines), crlf_of(flags.lines, Crlf::strip) == Crlf::strip,
-                 decoder_of(flags.lines)};
-  if ((flags.most_count || flags.removable) && order.row->id.name != "spectral")
-    refuse("--most-count and --removable are for the kind spectral");
-  if (flags.most_count)
-    order.want.most_count = parse_keys("--most-count", *flags.most_count).value();
-  order.want.removal = flags.removable;
-  if (order.row->input == InputForm::hashed) {
-    if (flags.range) refuse("--range is for the kinds bitmap and two-bit");
-    if (order.row->built && flags.size.keys)
-      refuse(fmt::format("a {} set is built from all its lines and counts them; leave --keys out",
-                         order.row->id.name));
-    if (order.row->exact && flags.size.rate)
-      refuse(fmt::format("the kind {} is exact; leave --rate out", order.row->id.name));
-    // Memory without a rate: the rate is what memory and keys give, where keys are known.
-    const bool rate_from_memory = order.want.memory_bytes > 0 && !order.row->grows;
-    if (order.want.rate == 0 && !rate_from_memory && !order.row->exact)
-      order.want.rate = default_rate;
-    return order;
-  }
-  if (flags.size.keys || flags.size.rate)
-    refuse(fmt::format(
-        "the kind {} is exact and planned from its --range; leave --keys and --rate out",
-        order.row->id.name));
-  if (flags.range) order.want.range = parse_range("--range", *flags.range).value();
-  return order;
-}
-
 // The inputs, with the bar and the warnings that reading them brings.
 class Feed {
  public:
   Feed(const BuildFlags& flags, const Order& order, Messages& messages)
-      : flags_(flags), order_(order), messages_(messages) {}
+      : flags_(flags), order_(order), messages_(messages), keys_(order.keys) {}
 
   When progress() const { return flags_.quiet ? When::never : progress_of(flags_.speech); }
   // Shown while it lives, if that is long.
@@ -264,16 +114,16 @@ class Feed {
     return Progress(messages_, progress(), Phase{std::move(name)});
   }
 
-  // Calls `take(lines)` for every batch of one pass; returns how many lines there were.
+  // Calls `take(keys)` for every batch of one pass; returns how many lines there were.
   template <class Take>
   std::uint64_t pass(Take&& take) {
-    return pass(flags_.files, [&](Lines lines, const Inputs&) { take(lines); });
+    return pass(flags_.files, [&](Lines keys, const Inputs&) { take(keys); });
   }
-  // The same over other files; `take` is told where the lines come from.
+  // The same over other files; `take` is told where the keys come from.
   template <class Take>
   std::uint64_t pass(const std::vector<std::string>& files, Take&& take) {
     const auto take_all = [&](Lines lines, const Inputs& inputs) {
-      take(lines, inputs);
+      take(keys_.keys_of(lines, inputs), inputs);
       return true;
     };
     return each_batch({files, order_.lines, progress()}, messages_, take_all).lines;
@@ -292,6 +142,7 @@ class Feed {
   const BuildFlags& flags() const { return flags_; }
   const Order& order() const { return order_; }
   Messages& messages() { return messages_; }
+  InputKeys& keys() { return keys_; }
 
  private:
   const char* advice_overfull() const {
@@ -304,6 +155,7 @@ class Feed {
   const BuildFlags& flags_;
   const Order& order_;
   Messages& messages_;
+  InputKeys keys_;
   bool warned_ = false;
 };
 
@@ -328,7 +180,7 @@ Built build_static(Feed& feed) {
                              order.hasher, crew_of(Threads{}))
                    .value();
   set.rules().form = hashes.empty() ? KeyForm::none : KeyForm::text;
-  set.rules().strip_cr = order.lines.strip_cr;
+  note_rules(set, order);
   return {std::move(set), lines};
 }
 
@@ -338,7 +190,7 @@ AnySet make_set(const Order& order, const Want& want) {
     refuse(
         "the set of --like has a shape that its keys and rate do not give; it can not be "
         "copied");
-  set.rules().strip_cr = order.lines.strip_cr;
+  note_rules(set, order);
   return set;
 }
 
@@ -421,28 +273,47 @@ Built build_text(Feed& feed) {
   return stream_text(feed, want);
 }
 
-// Where the lines of several files came from, by their number over all of them.
+// Where the keys of several files came from, by their number over all of them.
 class Places {
  public:
-  // The next lines are those of the last batch of `inputs`.
-  void note(const Inputs& inputs, std::uint64_t lines) {
-    if (inputs.first_line() == 1) starts_.push_back({inputs.name(), count_});
-    count_ += lines;
+  // The next keys are those of the last batch of `inputs`.
+  void note(const Inputs& inputs, const InputKeys& keys, std::uint64_t count) {
+    unit_ = keys.unit();
+    std::uint64_t line = inputs.first_line();
+    for (const std::uint32_t missing : keys.without_key()) {
+      const std::uint64_t before = inputs.first_line() + missing - line;
+      note_run(inputs.name(), line, before);
+      line += before + 1;
+      count -= before;
+    }
+    note_run(inputs.name(), line, count);
   }
   std::uint64_t count() const { return count_; }
   std::string of(std::uint64_t number) const {
-    auto start = std::upper_bound(starts_.begin(), starts_.end(), number,
-                                  [](std::uint64_t n, const Start& one) { return n < one.number; });
-    --start;
-    return fmt::format("{}, line {}", start->name, number - start->number + 1);
+    auto run = std::upper_bound(runs_.begin(), runs_.end(), number,
+                                [](std::uint64_t n, const Run& one) { return n < one.number; });
+    --run;
+    return fmt::format("{}, {} {}", run->name, unit_, run->line + number - run->number);
   }
 
  private:
-  struct Start {
+  // Lines of one file that follow each other.
+  struct Run {
     std::string name;
-    std::uint64_t number;
+    std::uint64_t number;  // of the first of them, over all files
+    std::uint64_t line;
   };
-  std::vector<Start> starts_;
+  void note_run(const std::string& name, std::uint64_t line, std::uint64_t count) {
+    if (count == 0) return;
+    // A file begins with a lower number than the one before it ended with.
+    if (line != next_line_) runs_.push_back({name, count_, line});
+    next_line_ = line + count;
+    count_ += count;
+  }
+
+  std::vector<Run> runs_;
+  std::string_view unit_;
+  std::uint64_t next_line_ = 0;
   std::uint64_t count_ = 0;
 };
 
@@ -462,13 +333,13 @@ Built build_cascade(Feed& feed) {
   std::array<WideHash, lines_per_batch> hashes;
   Places allowed;
   Places blocked;
-  feed.pass(feed.flags().allow, [&](Lines lines, const Inputs& inputs) {
-    allowed.note(inputs, lines.size());
+  const auto allow = [&](Lines lines, const Inputs& inputs) {
+    allowed.note(inputs, feed.keys(), lines.size());
     builder.allow_all(wide_hashes(lines, order.hasher, hashes)).value();
-  });
-  feed.pass(feed.flags().files, [&](Lines lines, const Inputs& inputs) {
+  };
+  const auto block = [&](Lines lines, const Inputs& inputs) {
     const std::uint64_t before = blocked.count();
-    blocked.note(inputs, lines.size());
+    blocked.note(inputs, feed.keys(), lines.size());
     auto taken = builder.block_all(wide_hashes(lines, order.hasher, hashes));
     if (taken) return;
     if (const auto& both = builder.conflict())
@@ -476,21 +347,45 @@ Built build_cascade(Feed& feed) {
                          quoted(lines[both->blocked - before]), blocked.of(both->blocked),
                          allowed.of(both->allowed)));
     throw Failure(taken.error());
-  });
+  };
+  const std::uint64_t lines_allowed = feed.pass(feed.flags().allow, allow);
+  const std::uint64_t lines = feed.pass(feed.flags().files, block);
   if (blocked.count() == 0)
     feed.messages().warning("there is no line; the set is planned for 1 key");
-  const KeyRules rules{.form = blocked.count() == 0 ? KeyForm::none : KeyForm::text,
-                       .strip_cr = order.lines.strip_cr};
+  const KeyRules rules{.form = blocked.count() == 0 ? KeyForm::none : KeyForm::text};
   const Progress building = feed.phase("building");
   AnySet set = AnySet::of(std::move(builder).finish().value(), order.hasher, rules);
+  note_rules(set, order);
   feed.warn_when_overfull(set);
-  return {std::move(set), blocked.count(), allowed.count()};
+  return {std::move(set), lines, lines_allowed};
+}
+
+// The same where an integer is only part of a line.
+template <class Take>
+std::uint64_t pass_number_fields(Feed& feed, const std::optional<Range>& range, Take&& take) {
+  std::vector<Ordinal> numbers;
+  return feed.pass(feed.flags().files, [&](Lines keys, const Inputs& inputs) {
+    numbers.clear();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto place = [&] { return feed.keys().place_of(feed.keys().line_of(i), inputs); };
+      const auto number = parse_integer(keys[i], IntegerFormat::text);
+      if (!number)
+        refuse(fmt::format("{}: {} is no unsigned decimal integer, and a {} holds integers",
+                           place(), quoted(keys[i]), feed.order().row->id.name));
+      if (range && (*number < range->low || *number > range->high))
+        refuse(fmt::format("{}: {} is outside the range {}..{}; give a wider range", place(),
+                           *number, range->low, range->high));
+      numbers.push_back({*number});
+    }
+    take(std::span<const Ordinal>(numbers));
+  });
 }
 
 // Calls `take(numbers)` for every batch of one pass; a line that is no number of the range is an
 // error with its place.
 template <class Take>
 std::uint64_t pass_numbers(Feed& feed, const std::optional<Range>& range, Take&& take) {
+  if (feed.flags().keys.part_of_line()) return pass_number_fields(feed, range, take);
   const NumberRules rules{.lines = feed.order().lines, .range = range};
   NumberReader reader(feed.flags().files, rules);
   Progress progress(feed.messages(), feed.progress(), total_bytes(feed.flags().files));
@@ -514,6 +409,7 @@ Range first_look(Feed& feed) {
       range.high = std::max(range.high, number.value);
     }
   });
+  feed.keys().forget_counts();
   if (range.low <= range.high) return range;
   feed.messages().warning("there is no line; the set is planned for the range 0..0");
   return {0, 0};
@@ -569,6 +465,7 @@ Exit run(const BuildFlags& flags, Messages& messages) {
     describe(report, file.set);
     report.count("lines_in", built.lines_in);
     if (order.row->two_lists) report.count("lines_allowed", built.lines_allowed);
+    report_keys(report, feed.keys());
     report.seconds("seconds", std::chrono::duration<double>(Clock::now() - start).count());
     print_out(flags.speech.json ? report.as_json() : report.as_text());
   }
@@ -580,7 +477,7 @@ Exit run(const BuildFlags& flags, Messages& messages) {
 Command build_command(CLI::App& program) {
   auto flags = std::make_shared<BuildFlags>();
   CLI::App* parser = program.add_subcommand("build", "make a set file from lines");
-  add_flags(*parser, *flags);
+  add_build_flags(*parser, *flags);
   return {parser,
           "build -o F [FLAGS] [FILE...]",
           story,

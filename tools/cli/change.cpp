@@ -33,13 +33,15 @@ struct ChangeFlags {
   bool quiet = false;
   bool strict = false;
   LineFlags lines;
+  KeyFlags keys;
   Word key_file;
   SpeechFlags speech;
   std::vector<std::string> files;
 };
 
 constexpr const char* add_story =
-    R"(F keeps its kind, size, hash and rule for carriage returns. It is replaced in one
+    R"(F keeps its kind, size, hash, rule for carriage returns and normalisation, which
+lines obey; -k, --csv and --json-key take a part of each line. F is replaced in one
 step when all lines are in: a run that fails or is killed leaves it as it was.
 Two that change F at the same time wait for each other.
 
@@ -48,13 +50,13 @@ warning; --strict makes that exit code 3. A cuckoo set can be full: that is an
 error, and F stays as it was. Sets that are built at once take no more keys.
 
 The report on standard output: that of build, with lines_in and fresh (lines that
-were surely new)
+were surely new); with --skip-bad bad_in, of a normalised set not_normalized
 
 Exit codes: 0 good, 2 error, 3 overfull with --strict.
 
 Examples:
   bloomery add seen.bloom today.txt
-  tail -n +2 new.csv | cut -d, -f1 | bloomery add ids.bloom
+  bloomery add --csv --column id ids.bloom new.csv
 )";
 
 constexpr const char* remove_story =
@@ -69,7 +71,8 @@ added: on approximate kinds a stranger that looks like a member (at the rate tha
 F is replaced in one step when all lines are through: a run that fails or is killed
 leaves it as it was. Two that change F at the same time wait for each other.
 
-The report on standard output: that of build, with lines_in, removed and absent
+The report on standard output: that of build, with lines_in, removed and absent;
+with --skip-bad bad_in, of a normalised set not_normalized
 
 Exit codes: 0 something was removed, 1 nothing was there, 2 error.
 
@@ -79,6 +82,7 @@ Examples:
 
 void add_common_flags(CLI::App& parser, ChangeFlags& flags) {
   add_line_flags(parser, flags.lines);
+  add_key_flags(parser, flags.keys, "they are left out and counted");
   add_key_file_flag(parser, flags.key_file);
   parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
   add_speech_flags(parser, flags.speech);
@@ -91,11 +95,9 @@ When progress_wanted(const ChangeFlags& flags) {
 
 // Calls verb(keys, inputs) for every batch; returns the number of lines.
 template <class Verb>
-std::uint64_t each_key_batch(const ChangeFlags& flags, SetLines keys, Messages& messages,
+std::uint64_t each_key_batch(const ChangeFlags& flags, SetLines& keys, Messages& messages,
                              Verb&& verb) {
-  const LineRules rules{.delimiter = delimiter_of(flags.lines), .decode = decoder_of(flags.lines)};
-  const When when = progress_wanted(flags);
-  const LineSource source{flags.files, rules, when};
+  const LineSource source{flags.files, keys.line_rules(flags.lines), progress_wanted(flags)};
   return each_batch(source, messages,
                     [&](Lines batch, const Inputs& inputs) {
                       keys.hand(batch, inputs, [&](auto span) { verb(span, inputs); });
@@ -121,10 +123,11 @@ class Change {
     save_set(flags_.set, file_, Overwrite::replace);
   }
   // The rest of the report is the verb's.
-  Report described(std::uint64_t lines) const {
+  Report described(std::uint64_t lines, const SetLines& keys) const {
     Report report;
     describe(report, file_.set);
     report.count("lines_in", lines);
+    report_keys(report, keys.keys());
     return report;
   }
   void print(Report report) const {
@@ -158,8 +161,9 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
   const bool was_overfull = set.overfull();
   bool warned = false;
   std::uint64_t fresh = 0;
-  const std::uint64_t lines = each_key_batch(
-      flags, SetLines(set, Outside::refused), messages, [&](auto keys, const Inputs& inputs) {
+  SetLines set_lines(set, flags.set, flags.keys, Outside::refused);
+  const std::uint64_t lines =
+      each_key_batch(flags, set_lines, messages, [&](auto keys, const Inputs& inputs) {
         const auto added = set.add_all(keys);
         if (!added && added.error().code == Code::full)
           refuse(
@@ -178,7 +182,7 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
             print_count(set.capacity()), print_rate(set.rate_now()), print_rate(set.rate_asked())));
       });
   if (lines > 0) change.save();
-  Report report = change.described(lines);
+  Report report = change.described(lines, set_lines);
   report.count("fresh", fresh);
   change.print(std::move(report));
   return flags.strict && set.overfull() ? Exit::overfull : Exit::good;
@@ -193,19 +197,21 @@ Exit run_remove(const ChangeFlags& flags, Messages& messages) {
     if (const auto none = set.remove_all(std::span<const std::string_view>()); !none)
       refuse_file(flags.set, none.error());
   std::uint64_t removed = 0;
+  SetLines set_lines(set, flags.set, flags.keys);
   const std::uint64_t lines =
-      each_key_batch(flags, SetLines(set), messages, [&](auto keys, const Inputs&) {
+      each_key_batch(flags, set_lines, messages, [&](auto keys, const Inputs&) {
         const auto gone = set.remove_all(keys);
         if (!gone) refuse_file(flags.set, gone.error());
         removed += *gone;
       });
   if (removed > 0) change.save();
-  if (removed < lines)
-    messages.warning(fmt::format("{} of {} lines were not in {}", print_count(lines - removed),
+  const std::uint64_t absent = lines - set_lines.keys().bad() - removed;
+  if (absent > 0)
+    messages.warning(fmt::format("{} of {} lines were not in {}", print_count(absent),
                                  print_count(lines), flags.set));
-  Report report = change.described(lines);
+  Report report = change.described(lines, set_lines);
   report.count("removed", removed);
-  report.count("absent", lines - removed);
+  report.count("absent", absent);
   change.print(std::move(report));
   return removed > 0 ? Exit::good : Exit::nothing_found;
 }

@@ -13,6 +13,7 @@
 #include <CLI/App.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include <bloomery/engines/line_writer.hpp>
 #include <bloomery/engines/lines.hpp>
@@ -39,6 +40,7 @@ struct CheckFlags {
   bool trust = false;
   bool stats = false;
   LineFlags lines;
+  KeyFlags keys;
   Word key_file;
   SpeechFlags speech;
   std::vector<std::string> files;
@@ -57,10 +59,12 @@ name of the set and a tab before the line, and prints the line once for every se
 that may contain it, in the order of the -s. With --count that is a number for
 each set.
 
-Each set is asked by its own rules. That for carriage returns is stored in F: what
-build dropped from its lines is dropped here too before asking; lines are printed
-as they came. Sets of the kinds bitmap and two-bit are asked with unsigned integers;
-a line that is none is an error.
+Each set is asked by its own rules, which are stored in F: carriage returns that
+build dropped are dropped here too before asking, and keys are normalised as there;
+lines are printed as they came. -k, --csv and --json-key take a part of each line
+(and of LIST) as the key; the header of CSV is printed first. Sets of the kinds
+bitmap and two-bit are asked with unsigned integers; a line that is none is an
+error.
 
 --verify LIST confirms hits against the lines that F was built from: only true
 members are printed, and with --invert all that are none. The input is read, then
@@ -75,15 +79,16 @@ Exit codes, as grep: 0 something was printed (or would have been, with -q or
 -c), 1 nothing, 2 error.
 
 The report (--stats or --json, on standard error): lines_in, matched, absent,
-seconds; with --verify also verified and false_positives (lines that matched), and
-lines_listed (that were read of LIST); with -s also sets, each with set, kind,
-matched and absent
+seconds; with --skip-bad also bad_in; with --verify also verified and
+false_positives (lines that matched), and lines_listed (that were read of LIST);
+with -s also sets, each with set, kind, matched and absent
 
 Examples:
   bloomery check seen.bloom urls.txt
   bloomery check -v seen.bloom urls.txt > new.txt
   if bloomery check -q seen.bloom <<< "$url"; then echo seen; fi
   bloomery check -s mon.bloom -s tue.bloom --which urls.txt
+  bloomery check --csv --column email blocked.bloom customers.csv
   bloomery check breached.bloom --verify breached.txt passwords.txt
 )";
 
@@ -105,6 +110,7 @@ void add_flags(CLI::App& parser, CheckFlags& flags) {
   parser.add_flag("--trust", flags.trust, "skip the checksums of the payload");
   parser.add_flag("--stats", flags.stats, "the report on standard error");
   add_line_flags(parser, flags.lines);
+  add_key_flags(parser, flags.keys, "they count as absent");
   add_key_file_flag(parser, flags.key_file);
   add_speech_flags(parser, flags.speech);
   add_progress_flag(parser, flags.speech);
@@ -112,6 +118,7 @@ void add_flags(CLI::App& parser, CheckFlags& flags) {
 
 struct Counts {
   std::uint64_t lines_in = 0;
+  std::uint64_t bad_in = 0;        // without a key: absent
   std::uint64_t matched = 0;       // by a set
   std::uint64_t verified = 0;      // of those, in the list; without one, all
   std::uint64_t lines_listed = 0;  // of the list
@@ -132,15 +139,14 @@ class Check {
 
  private:
   LineSource source(const std::vector<std::string>& files, std::string phase = {}) const {
-    return {files,
-            {.delimiter = delimiter_, .decode = decoder_of(flags_.lines)},
-            when_,
-            std::move(phase)};
+    return {files, rules_, when_, std::move(phase)};
   }
   void print(std::string_view line) {
     out_.append(line);
-    out_.append(delimiter_);
+    out_.append(rules_.delimiter);
   }
+  // The header of CSV is printed once, so that what is printed is CSV.
+  void print_header(const Inputs& inputs);
   // The answer to line i of the batch in hand.
   void print_answer(std::string_view line, std::size_t i);
 
@@ -162,15 +168,30 @@ class Check {
   const CheckFlags& flags_;
   AskedSets& sets_;
   Messages& messages_;
-  const std::string delimiter_ = delimiter_of(flags_.lines);
+  const LineRules rules_ = sets_.only().keys.line_rules(flags_.lines);
   // Lines and a bar on the same terminal would run into each other.
   const When when_ = flags_.quiet            ? When::never
                      : flags_.prints_lines() ? progress_beside_data(flags_.speech)
                                              : progress_of(flags_.speech);
   LineWriter out_{STDOUT_FILENO, "standard output"};
+  std::optional<std::string> header_;
   std::vector<Kept> kept_;
   std::string kept_text_;
 };
+
+void Check::print_header(const Inputs& inputs) {
+  if (!rules_.header || !flags_.prints_lines() || flags_.which || inputs.first_line() != 2) return;
+  const std::string& header = inputs.header();
+  if (!header_) {
+    header_ = header;
+    return print(header);
+  }
+  if (header != *header_)
+    refuse(
+        fmt::format("{} has another header than the file before it, and what is printed would "
+                    "be no CSV; check them one by one",
+                    inputs.name()));
+}
 
 void Check::print_answer(std::string_view line, std::size_t i) {
   if (sets_.any()[i] == flags_.invert) return;
@@ -187,8 +208,10 @@ Counts Check::plain() {
   Counts counts;
   const bool first_decides = flags_.quiet && !flags_.speech.json && !flags_.stats;
   answer_batches(source(flags_.files), out_, messages_, [&](Lines batch, const Inputs& inputs) {
+    print_header(inputs);
     counts.lines_in += batch.size();
     counts.matched += sets_.ask(batch, inputs);
+    counts.bad_in += sets_.only().keys.keys().without_key().size();
     counts.verified = counts.matched;
     if (flags_.prints_lines())
       for (std::size_t i = 0; i < batch.size(); ++i) print_answer(batch[i], i);
@@ -213,8 +236,10 @@ Counts Check::first_pass(ConfirmedHits& hits) {
   const bool again = all_regular(flags_.files);
   Counts counts;
   const auto take = [&](Lines batch, const Inputs& inputs) {
+    print_header(inputs);
     counts.lines_in += batch.size();
     const std::uint64_t matched = sets_.ask(batch, inputs);
+    counts.bad_in += sets_.only().keys.keys().without_key().size();
     counts.matched += matched;
     const bool decided = matched == 0 && (!flags_.invert || again || !flags_.prints_lines());
     if (decided) return true;
@@ -277,6 +302,7 @@ Report report_of(const CheckFlags& flags, const Counts& counts, const AskedSets&
   report.count("lines_in", counts.lines_in);
   report.count("matched", counts.matched);
   report.count("absent", counts.lines_in - counts.matched);
+  if (flags.keys.skip_bad) report.count("bad_in", counts.bad_in);
   if (!flags.lists.empty()) {
     report.count("verified", counts.verified);
     report.count("false_positives", counts.matched - counts.verified);
@@ -324,8 +350,8 @@ Exit run(const CheckFlags& flags, Messages& messages) {
   expect_flags_fit(flags);
   const auto start = Clock::now();
   Progress opening(messages, flags.quiet ? When::never : progress_of(flags.speech), Phase{"sets"});
-  AskedSets sets(flags.sets.empty() ? std::vector{flags.set} : flags.sets, flags.key_file,
-                 flags.trust ? Verify::header : Verify::checksums,
+  AskedSets sets(flags.sets.empty() ? std::vector{flags.set} : flags.sets,
+                 {flags.key_file, flags.keys}, flags.trust ? Verify::header : Verify::checksums,
                  [&](const std::string& path) { opening.rename("reading " + path); });
   opening.finish();
   expect_inputs(flags);

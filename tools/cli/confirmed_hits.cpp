@@ -28,7 +28,10 @@ std::span<const WideHash> ConfirmedHits::hashes(Lines lines, const Inputs& input
         hashes_[i] = hasher_.wide(keys[i]);
     }
   });
-  return std::span<const WideHash>(hashes_).first(lines.size());
+  const auto hashes = std::span<WideHash>(hashes_).first(lines.size());
+  // What has no key is no hit, so its zeros are never among the candidates.
+  keys_.keys().spread(hashes);
+  return hashes;
 }
 
 void ConfirmedHits::note(WideHash hit) { add(candidates_, hit); }

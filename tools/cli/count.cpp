@@ -31,6 +31,7 @@ struct CountFlags {
   bool trust = false;
   bool stats = false;
   LineFlags lines;
+  KeyFlags keys;
   Word key_file;
   SpeechFlags speech;
   std::vector<std::string> files;
@@ -44,10 +45,13 @@ A count is never too low; it is too high for a line that looks like others, abou
 as often as `info` says under rate now. A count at the end of what the set can
 hold means that often or more: a warning at the end says so.
 
+The rules of the set apply: carriage returns, normalisation. -k, --csv and --json-key
+take a part of each line as the key; the line is printed whole, a CSV header is not.
+
 Exit codes: 0 some line was counted, 1 all counts are 0, 2 error.
 
 The report (--stats or --json, on standard error): lines_in, matched, absent,
-at_the_end, most_count, seconds
+at_the_end, most_count, seconds; with --skip-bad also bad_in
 
 Examples:
   bloomery build --kind spectral -o visits.set visits.txt
@@ -56,21 +60,30 @@ Examples:
 
 struct Found {
   std::uint64_t lines = 0;
+  std::uint64_t bad = 0;  // without a key, and not printed
   std::uint64_t matched = 0;
   std::uint64_t at_the_end = 0;
 };
 
 Found count_all(const CountFlags& flags, const AnySet& set, LineWriter& out, Messages& messages) {
-  const LineRules rules{.delimiter = delimiter_of(flags.lines), .decode = decoder_of(flags.lines)};
-  const When when = progress_beside_data(flags.speech);
-  const LineSource source{flags.files, rules, when};
-  SetLines keys(set);
+  SetLines keys(set, flags.set, flags.keys);
+  const LineRules rules = keys.line_rules(flags.lines);
+  const LineSource source{flags.files, rules, progress_beside_data(flags.speech)};
   std::array<std::uint64_t, lines_per_batch> room{};
   Found found;
   answer_batches(source, out, messages, [&](Lines batch, const Inputs& inputs) {
+    keys.hand(batch, inputs, [&](auto span) {
+      set.counts(span, std::span<std::uint64_t>(room).first(span.size())).value();
+    });
     const auto counts = std::span<std::uint64_t>(room).first(batch.size());
-    keys.hand(batch, inputs, [&](auto span) { set.counts(span, counts).value(); });
+    keys.keys().spread(counts);
+    const auto bad = keys.keys().without_key();
+    std::size_t next_bad = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (next_bad < bad.size() && bad[next_bad] == i) {
+        ++next_bad;
+        continue;
+      }
       found.matched += counts[i] > 0;
       found.at_the_end += counts[i] == set.most_count();
       out.append(fmt::format_int(counts[i]).str());
@@ -79,6 +92,7 @@ Found count_all(const CountFlags& flags, const AnySet& set, LineWriter& out, Mes
       out.append(rules.delimiter);
     }
     found.lines += batch.size();
+    found.bad += bad.size();
     return true;
   });
   return found;
@@ -112,7 +126,8 @@ Exit run(const CountFlags& flags, Messages& messages) {
     Report report;
     report.count("lines_in", found.lines);
     report.count("matched", found.matched);
-    report.count("absent", found.lines - found.matched);
+    report.count("absent", found.lines - found.bad - found.matched);
+    if (flags.keys.skip_bad) report.count("bad_in", found.bad);
     report.count("at_the_end", found.at_the_end);
     report.count("most_count", file.set.most_count());
     report.seconds("seconds", std::chrono::duration<double>(Clock::now() - start).count());
@@ -129,6 +144,7 @@ Command count_command(CLI::App& program) {
   parser->add_flag("--trust", flags->trust, "skip the checksums of the payload");
   parser->add_flag("--stats", flags->stats, "the report on standard error");
   add_line_flags(*parser, flags->lines);
+  add_key_flags(*parser, flags->keys, "they are not printed");
   add_key_file_flag(*parser, flags->key_file);
   add_speech_flags(*parser, flags->speech);
   add_progress_flag(*parser, flags->speech);

@@ -28,10 +28,9 @@ std::vector<std::size_t> numbers_of(std::string_view flag, std::string_view text
 }
 
 int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+  const std::size_t place = std::string_view("0123456789abcdefABCDEF").find(c);
+  if (place == std::string_view::npos) return -1;
+  return static_cast<int>(place < 16 ? place : place - 6);
 }
 
 // \t, \\ and \xHH are understood: a tab is hard to type.

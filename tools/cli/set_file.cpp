@@ -43,15 +43,6 @@ void save_set(const std::string& path, const SetFile& file, Overwrite overwrite)
   save_image(path, image_of(file), {overwrite}).value();
 }
 
-void expect_plain_keys(const AnySet& set, const std::string& path) {
-  const std::string& normalisation = set.rules().normalisation;
-  if (normalisation.empty()) return;
-  refuse(
-      fmt::format("{}: its keys were normalised as '{}', and this version knows no normalisation; "
-                  "use the program that made the set",
-                  path, normalisation));
-}
-
 std::string hash_name(const AnySet& set) {
   if (set.input() == InputForm::ordinal) return "none";
   return set.hasher().mode() == HashMode::hardened ? "siphash-1-3" : "xxh3-64";

@@ -31,10 +31,6 @@ Image image_of(const SetFile& file);
 // Under this name, in one step.
 void save_set(const std::string& path, const SetFile& file, Overwrite overwrite);
 
-// Refuses a set whose keys were normalised: this version knows no normalisation, and lines as they
-// are would be strangers to it.
-void expect_plain_keys(const AnySet& set, const std::string& path);
-
 // "xxh3-64", "siphash-1-3", or "none" for exact maps.
 std::string hash_name(const AnySet& set);
 

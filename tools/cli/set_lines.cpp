@@ -9,34 +9,32 @@
 
 namespace bloomery::cli {
 
-std::string_view SetLines::without_cr(std::string_view line) const {
-  if (set_.rules().strip_cr && line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
+SetLines::SetLines(const AnySet& set, const std::string& path, const KeyFlags& flags,
+                   Outside outside)
+    : set_(set),
+      outside_(outside),
+      keys_({cutter_of(flags), normalizer_of(flags, set, path), set.rules().strip_cr,
+             flags.skip_bad}) {}
 
-std::span<const std::string_view> SetLines::texts(Lines lines) {
-  for (std::size_t i = 0; i < lines.size(); ++i) texts_[i] = without_cr(lines[i]);
-  return Lines(texts_).first(lines.size());
-}
-
-std::span<const Ordinal> SetLines::ordinals(Lines lines, const Inputs& inputs) {
+std::span<const Ordinal> SetLines::ordinals(Lines keys, Lines lines, const Inputs& inputs) {
   const Range range = set_.range().value();
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const auto ordinal = parse_integer(without_cr(lines[i]), IntegerFormat::text);
-    if (!ordinal)
-      refuse(fmt::format("{}, line {}: {} is no unsigned decimal integer, and a {} holds integers",
-                         inputs.name(), inputs.first_line() + i, quoted(lines[i]),
-                         set_.kind().name));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto ordinal = parse_integer(keys[i], IntegerFormat::text);
+    if (!ordinal) {
+      const std::size_t line = keys_.line_of(i);
+      refuse(fmt::format("{}: {} is no unsigned decimal integer, and a {} holds integers",
+                         keys_.place_of(line, inputs), quoted(lines[line]), set_.kind().name));
+    }
     if (outside_ == Outside::refused && (*ordinal < range.low || *ordinal > range.high))
-      refuse(fmt::format("{}, line {}: {} is outside the range of the set, {}..{}", inputs.name(),
-                         inputs.first_line() + i, *ordinal, range.low, range.high));
+      refuse(fmt::format("{}: {} is outside the range of the set, {}..{}",
+                         keys_.place_of(keys_.line_of(i), inputs), *ordinal, range.low,
+                         range.high));
     ordinals_[i] = Ordinal{*ordinal};
   }
-  return std::span<const Ordinal>(ordinals_).first(lines.size());
+  return std::span<const Ordinal>(ordinals_).first(keys.size());
 }
 
 void expect_line_keys(const AnySet& set, const std::string& path) {
-  expect_plain_keys(set, path);
   const KeyForm form = set.rules().form;
   if (set.input() == InputForm::ordinal || form == KeyForm::none || form == KeyForm::text) return;
   refuse(

@@ -1,7 +1,7 @@
-// Lines as the keys of a set file: by the set's own rule for carriage returns, as text or as the
-// integers of an exact map.
+// Lines as the keys of a set file: by the set's own rules for carriage returns and spelling, the
+// part of the line that the flags name, as text or as the integers of an exact map.
 //
-//    SetLines keys(file.set);
+//    SetLines keys(file.set, path, flags.keys);
 //    keys.hand(*batch, inputs, [&](auto span) { file.set.add_all(span).value(); });
 //
 // If the set is wrong: nothing here; a line that is no key of this set is an error with its place.
@@ -16,6 +16,9 @@
 #include <bloomery/engines/lines.hpp>
 #include <bloomery/sets/any_set.hpp>
 
+#include "input_keys.hpp"
+#include "key_flags.hpp"
+
 namespace bloomery::cli {
 
 // What an integer outside the range of a map is: surely absent when asked, refused when added.
@@ -23,31 +26,39 @@ enum class Outside { absent, refused };
 
 class SetLines {
  public:
-  explicit SetLines(const AnySet& set, Outside outside = Outside::absent)
-      : set_(set), outside_(outside) {}
+  // Refuses flags that do not fit the set; `path` is its name.
+  SetLines(const AnySet& set, const std::string& path, const KeyFlags& flags,
+           Outside outside = Outside::absent);
 
-  // Calls verb(keys) once, with one key a line; what they look at is valid until the next call.
+  // Calls verb(keys) once, with one key for each line that has one; what they look at is valid
+  // until the next call.
   template <class Verb>
   void hand(Lines lines, const Inputs& inputs, Verb&& verb) {
+    const Lines texts = keys_.keys_of(lines, inputs);
     if (set_.input() == InputForm::ordinal)
-      verb(ordinals(lines, inputs));
+      verb(ordinals(texts, lines, inputs));
     else
-      verb(texts(lines));
+      verb(texts);
+  }
+  // Lines of the last batch that have no key, how many there were of them, and how answers to keys
+  // become answers to lines.
+  const InputKeys& keys() const { return keys_; }
+  // How the lines are to be read.
+  LineRules line_rules(const LineFlags& flags) const {
+    return line_rules_of(flags, keys_.cutter());
   }
 
  private:
-  std::string_view without_cr(std::string_view line) const;
-  std::span<const std::string_view> texts(Lines lines);
-  std::span<const Ordinal> ordinals(Lines lines, const Inputs& inputs);
+  std::span<const Ordinal> ordinals(Lines keys, Lines lines, const Inputs& inputs);
 
   const AnySet& set_;
   Outside outside_;
-  std::array<std::string_view, lines_per_batch> texts_;
+  InputKeys keys_;
   std::array<Ordinal, lines_per_batch> ordinals_{};
 };
 
 // Lines are text. Refuses a set of hashes or of 8-byte integers, which would say no to all of them,
-// truly or not, and a set whose keys were normalised.
+// truly or not.
 void expect_line_keys(const AnySet& set, const std::string& path);
 
 }  // namespace bloomery::cli

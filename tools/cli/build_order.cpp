@@ -1,0 +1,165 @@
+#include "build_order.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+
+#include <bloomery/sets/sharded.hpp>
+
+#include "command.hpp"
+#include "set_file.hpp"
+#include "suggest.hpp"
+#include "units.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+constexpr double default_rate = 0.01;
+
+std::string kind_names() {
+  std::string names;
+  for (const KindRow& row : AnySet::register_rows())
+    names += (names.empty() ? "" : ", ") + std::string(row.id.name);
+  return names;
+}
+
+const KindRow& row_named(const std::string& name) {
+  if (const KindRow* row = AnySet::find_row(name)) return *row;
+  std::vector<std::string> names;
+  for (const KindRow& row : AnySet::register_rows()) names.emplace_back(row.id.name);
+  refuse(fmt::format("there is no kind '{}'.{} The kinds are {}", name, did_you_mean(name, names),
+                     kind_names()));
+}
+
+// --allow and the kind cascade belong together.
+const KindRow& row_of(const BuildFlags& flags) {
+  const KindRow& row = row_named(flags.kind.value_or(flags.allow.empty() ? "blocked" : "cascade"));
+  if (row.two_lists && flags.allow.empty())
+    refuse(
+        fmt::format("the kind {} is built from two lists; name the lines that shall not match "
+                    "with --allow FILE",
+                    row.id.name));
+  if (!row.two_lists && !flags.allow.empty())
+    refuse(
+        fmt::format("--allow makes a set of kind cascade, not {}; leave --kind out", row.id.name));
+  return row;
+}
+
+void take_key_rules(Order& order, const BuildFlags& flags, bool strip_cr) {
+  order.keys.cutter = cutter_of(flags.keys);
+  order.keys.skip_bad = flags.keys.skip_bad;
+  order.lines = line_rules_of(flags.lines, order.keys.cutter);
+  order.lines.strip_cr = strip_cr;
+}
+
+Order order_like(const BuildFlags& flags) {
+  const bool more = flags.most_count || flags.removable || flags.kind || flags.size.keys ||
+                    flags.size.rate || flags.size.memory || flags.range || flags.shards ||
+                    flags.hash.seed || flags.hash.hardened || flags.lines.crlf;
+  if (more)
+    refuse(
+        "--like takes kind, size, range, hash and key rules from a set file; leave --kind, "
+        "--keys, --rate, --memory, --range, --most-count, --removable, --shards, --seed, "
+        "--hardened "
+        "and --crlf out");
+  const SetFile like = open_set(*flags.like, flags.hash.key_file, Verify::header);
+  if (!flags.allow.empty() || like.set.lists())
+    refuse("a cascade can not be united with another, so --like is of no use with --allow");
+  Order order;
+  order.row = AnySet::find_row(like.set.kind().name);
+  order.hasher = like.set.hasher();
+  take_key_rules(order, flags, like.set.rules().strip_cr);
+  order.keys.normalizer = normalizer_of(flags.keys, like.set, *flags.like);
+  order.want.range = like.set.range().value_or(Range{});
+  order.want.rate = like.set.rate_asked();
+  if (like.set.kind() == Sharded::id) order.want.shards = like.set.parts().parts.at(0).count;
+  // What grows has the shape of its first part, whatever it has grown to.
+  order.want.keys = like.set.parts().parts.at(0).capacity;
+  if (!order.row->grows) order.shape = like.set.shape_facts();
+  for (const auto& [name, value] : order.shape) {
+    if (name == "counter_bits") order.want.most_count = like.set.most_count();
+    if (name == "selection") order.want.removal = value == "1";
+  }
+  return order;
+}
+
+}  // namespace
+
+void add_build_flags(CLI::App& parser, BuildFlags& flags) {
+  parser.add_option("-o,--output", flags.output.path, "the set file to make")->type_name("F");
+  parser.add_flag("-f,--force", flags.output.force, "replace the set file if there is one");
+  parser.add_option("--kind", flags.kind, "one of " + kind_names() + "; blocked by default")
+      ->type_name("KIND");
+  add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3; 1% by default");
+  parser.add_option("--range", flags.range, "bitmap and two-bit: which integers")
+      ->type_name("A..B");
+  parser.add_option("--most-count", flags.most_count, "spectral: how far it shall count; 65535")
+      ->type_name("N");
+  parser.add_flag("--removable", flags.removable, "spectral: keys shall be removable");
+  parser.add_option("--shards", flags.shards, "sharded: how many; each at most 64 KiB by default")
+      ->type_name("N");
+  parser.add_option("--like", flags.like, "kind, size, hash and key rules of this set file")
+      ->type_name("F");
+  parser
+      .add_option("--allow", flags.allow,
+                  "lines that shall not match; may be given several times; - is standard input")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+  add_line_flags(parser, flags.lines);
+  add_crlf_flag(parser, flags.lines,
+                "whether a carriage return at the end of a line is part of the key; strip");
+  add_key_flags(parser, flags.keys, "they are left out and counted");
+  add_hash_flags(parser, flags.hash);
+  add_key_file_flag(parser, flags.hash.key_file);
+  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
+  parser.add_flag("--strict", flags.strict, "exit with 3 if the set became overfull");
+  add_speech_flags(parser, flags.speech);
+  add_progress_flag(parser, flags.speech);
+}
+
+Order order_of(const BuildFlags& flags) {
+  if (flags.like) return order_like(flags);
+  Order order;
+  order.row = &row_of(flags);
+  order.want = want_of(flags.size);
+  if (flags.shards && order.row->id != Sharded::id) refuse("--shards is for the kind sharded");
+  if (flags.shards) order.want.shards = parse_keys("--shards", *flags.shards).value();
+  order.hasher = hasher_of(flags.hash);
+  take_key_rules(order, flags, crlf_of(flags.lines, Crlf::strip) == Crlf::strip);
+  order.keys.normalizer = normalizer_of(flags.keys);
+  if ((flags.most_count || flags.removable) && order.row->id.name != "spectral")
+    refuse("--most-count and --removable are for the kind spectral");
+  if (flags.most_count)
+    order.want.most_count = parse_keys("--most-count", *flags.most_count).value();
+  order.want.removal = flags.removable;
+  if (order.row->input == InputForm::hashed) {
+    if (flags.range) refuse("--range is for the kinds bitmap and two-bit");
+    if (order.row->built && flags.size.keys)
+      refuse(fmt::format("a {} set is built from all its lines and counts them; leave --keys out",
+                         order.row->id.name));
+    if (order.row->exact && flags.size.rate)
+      refuse(fmt::format("the kind {} is exact; leave --rate out", order.row->id.name));
+    // Memory without a rate: the rate is what memory and keys give, where keys are known.
+    const bool rate_from_memory = order.want.memory_bytes > 0 && !order.row->grows;
+    if (order.want.rate == 0 && !rate_from_memory && !order.row->exact)
+      order.want.rate = default_rate;
+    return order;
+  }
+  if (order.keys.normalizer)
+    refuse(fmt::format("the kind {} holds integers, which have one spelling; leave --normalize out",
+                       order.row->id.name));
+  if (flags.size.keys || flags.size.rate)
+    refuse(fmt::format(
+        "the kind {} is exact and planned from its --range; leave --keys and --rate out",
+        order.row->id.name));
+  if (flags.range) order.want.range = parse_range("--range", *flags.range).value();
+  return order;
+}
+
+void note_rules(AnySet& set, const Order& order) {
+  set.rules().strip_cr = order.lines.strip_cr;
+  if (order.keys.normalizer) set.rules().normalisation = order.keys.normalizer->name();
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,54 @@
+// What `build` is asked for: its flags, and all that follows from them before a line is read.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <bloomery/engines/lines.hpp>
+#include <bloomery/sets/any_set.hpp>
+
+#include "flags.hpp"
+#include "input_keys.hpp"
+#include "inputs.hpp"
+#include "key_flags.hpp"
+
+namespace bloomery::cli {
+
+struct BuildFlags {
+  SizeFlags size;
+  Word kind;
+  Word range;
+  Word shards;
+  Word like;
+  Word most_count;
+  bool removable = false;
+  std::vector<std::string> allow;
+  LineFlags lines;
+  KeyFlags keys;
+  OutputFlags output;
+  HashFlags hash;
+  bool quiet = false;
+  bool strict = false;
+  SpeechFlags speech;
+  std::vector<std::string> files;
+};
+
+// All that is fixed before the first line is read.
+struct Order {
+  const KindRow* row = nullptr;
+  Want want;
+  Hasher hasher;
+  LineRules lines;
+  InputKeys::Way keys;
+  // Of the set that this one shall be like.
+  std::vector<std::pair<std::string, std::string>> shape;
+};
+
+void add_build_flags(CLI::App& parser, BuildFlags& flags);
+// Refuses flags that do not fit together. Opens the set of --like.
+Order order_of(const BuildFlags& flags);
+// The rules by which its keys were made, for those who ask it.
+void note_rules(AnySet& set, const Order& order);
+
+}  // namespace bloomery::cli
