@@ -208,9 +208,9 @@ Counts Check::plain() {
   Counts counts;
   const bool first_decides = flags_.quiet && !flags_.speech.json && !flags_.stats;
   answer_batches(source(flags_.files), out_, messages_, [&](Lines batch, const Inputs& inputs) {
-    print_header(inputs);
     counts.lines_in += batch.size();
     counts.matched += sets_.ask(batch, inputs);
+    print_header(inputs);
     counts.bad_in += sets_.only().keys.keys().without_key().size();
     counts.verified = counts.matched;
     if (flags_.prints_lines())
@@ -236,9 +236,9 @@ Counts Check::first_pass(ConfirmedHits& hits) {
   const bool again = all_regular(flags_.files);
   Counts counts;
   const auto take = [&](Lines batch, const Inputs& inputs) {
-    print_header(inputs);
     counts.lines_in += batch.size();
     const std::uint64_t matched = sets_.ask(batch, inputs);
+    print_header(inputs);
     counts.bad_in += sets_.only().keys.keys().without_key().size();
     counts.matched += matched;
     const bool decided = matched == 0 && (!flags_.invert || again || !flags_.prints_lines());
