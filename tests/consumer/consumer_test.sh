@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the library to a scratch prefix and builds a stranger's program on it three ways.
+# Installs the library to a scratch prefix and builds strangers' programs on it three ways.
 #
 #   consumer_test.sh BUILD_DIR CMAKE COMPILER
 set -euo pipefail
@@ -23,6 +23,7 @@ build_and_run() {
 mv "$scratch/first" "$scratch/prefix"
 
 build_and_run find_package -DCMAKE_PREFIX_PATH="$scratch/prefix"
+build_and_run find_package_text -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCONSUMER_TEXT=ON
 build_and_run add_subdirectory -DBLOOMERY_TREE="$here/../.."
 
 echo "== pkg-config"
@@ -33,6 +34,9 @@ read -ra flags <<<"$(pkg-config --cflags --libs bloomery)"
 "$compiler" -std=c++20 "$here/main.cpp" "${flags[@]}" -o "$scratch/with_pkg_config"
 LD_LIBRARY_PATH=$(dirname "$(dirname "$package")") \
   "$scratch/with_pkg_config" "$scratch/with_pkg_config.bloom"
+read -ra flags <<<"$(pkg-config --cflags --libs bloomery-text)"
+"$compiler" -std=c++20 "$here/text.cpp" "${flags[@]}" -o "$scratch/text_with_pkg_config"
+LD_LIBRARY_PATH=$(dirname "$(dirname "$package")") "$scratch/text_with_pkg_config"
 
 echo "== the installed tree"
 "$scratch/prefix/bin/bloomery" --version
