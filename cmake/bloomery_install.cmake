@@ -54,3 +54,12 @@ endif()
 if(BLOOMERY_BUILD_TOOLS AND TARGET bloomery_cli)
   install(TARGETS bloomery_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
+if(TARGET bloomery_pages)
+  install(FILES "${bloomery_page_dir}/bloomery"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES "${bloomery_page_dir}/_bloomery"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  install(FILES "${bloomery_page_dir}/bloomery.fish"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+  install(FILES "${bloomery_page_dir}/bloomery.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+endif()

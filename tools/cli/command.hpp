@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "messages.hpp"
 #include "operands.hpp"
@@ -45,6 +46,9 @@ Command fold_command(CLI::App& program);
 Command verify_command(CLI::App& program);
 Command ints_command(CLI::App& program);
 Command bench_command(CLI::App& program);
+// These two tell about all commands, themselves included; the list must outlive them.
+Command completions_command(CLI::App& program, const std::vector<Command>& commands);
+Command man_command(CLI::App& program, const std::vector<Command>& commands);
 
 // Every error that a user can mend is a Failure with a sentence.
 [[noreturn]] void refuse(std::string sentence);

@@ -4,6 +4,8 @@
 
 #include <CLI/App.hpp>
 
+#include "flag_facts.hpp"
+
 namespace bloomery::cli {
 namespace {
 
@@ -35,27 +37,22 @@ std::string wrapped(const std::string& head, const std::string& text) {
   return lines + line + "\n";
 }
 
-std::string flag_line(const CLI::Option& option) {
-  std::string names;
-  for (const std::string& name : option.get_snames()) names += "-" + name + ", ";
-  if (names.empty()) names = "    ";
-  for (const std::string& name : option.get_lnames()) names += "--" + name + ", ";
+std::string flag_line(const FlagFacts& flag) {
+  std::string names = flag.short_names.empty() ? "    " : "";
+  for (const std::string& name : flag.names()) names += name + ", ";
   names.erase(names.find_last_not_of(", ") + 1);
-  if (option.get_items_expected_min() > 0)
-    names += " " + option.get_type_name();
-  else if (option.get_items_expected_max() > 0)
-    names += "[=" + option.get_type_name() + "]";
-  return wrapped("  " + names, option.get_description());
+  if (flag.value == FlagValue::needed) names += " " + flag.value_name;
+  if (flag.value == FlagValue::optional) names += "[=" + flag.value_name + "]";
+  return wrapped("  " + names, flag.description);
 }
 
 std::string flag_lines(const CLI::App& parser) {
   std::string lines;
-  const auto named = [](const CLI::Option* option) { return option->nonpositional(); };
-  for (const CLI::Option* option : parser.get_options(named)) lines += flag_line(*option);
+  for (const FlagFacts& flag : flag_facts(parser)) lines += flag_line(flag);
   return lines;
 }
 
-constexpr std::string_view conventions = R"(
+constexpr std::string_view convention_text = R"(
 Data goes to standard output, everything else to standard error.
 FILE may be - for standard input, which is also read when no FILE is given.
 
@@ -84,10 +81,12 @@ std::string program_help(std::span<const Command> commands, HelpLength length) {
       "Have I seen this line before? Bloom filters and bitmaps on the command line.\n\n";
   for (const Command& command : commands)
     text +=
-        fmt::format("  {:<8} {}\n", command.parser->get_name(), command.parser->get_description());
+        fmt::format("  {:<11} {}\n", command.parser->get_name(), command.parser->get_description());
   text += "\n'bloomery COMMAND -h' lists the flags of a command, '--help' explains it.\n";
-  if (length == HelpLength::full) text += conventions;
+  if (length == HelpLength::full) text += convention_text;
   return text;
 }
+
+std::string_view conventions() { return convention_text; }
 
 }  // namespace bloomery::cli

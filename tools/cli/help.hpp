@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "command.hpp"
 
@@ -12,5 +13,7 @@ enum class HelpLength { brief, full };
 
 std::string command_help(const Command& command, HelpLength length);
 std::string program_help(std::span<const Command> commands, HelpLength length);
+// What holds for all commands: input and output, units, exit codes, environment.
+std::string_view conventions();
 
 }  // namespace bloomery::cli

@@ -81,15 +81,19 @@ void add_flags(CLI::App& parser, IntsFlags& flags) {
   add_progress_flag(parser, flags.speech);
 }
 
+const std::vector<std::string>& verbs() {
+  static const std::vector<std::string> names = {"sort", "count", "once", "dups", "missing"};
+  return names;
+}
+
 IntegerVerb verb_of(const std::string& word) {
   if (word == "sort") return IntegerVerb::sort;
   if (word == "count") return IntegerVerb::count;
   if (word == "once") return IntegerVerb::once;
   if (word == "dups") return IntegerVerb::dups;
   if (word == "missing") return IntegerVerb::missing;
-  const std::vector<std::string> verbs = {"sort", "count", "once", "dups", "missing"};
   refuse(fmt::format("ints has no verb '{}'.{} The verbs are sort, count, once, dups, missing",
-                     word, did_you_mean(word, verbs)));
+                     word, did_you_mean(word, verbs())));
 }
 
 IntegerFormat format_of(const Word& word) {
@@ -195,7 +199,7 @@ Command ints_command(CLI::App& program) {
   return {parser,
           "ints sort|count|once|dups|missing [FLAGS] [FILE...]",
           story,
-          {.needed = {{"VERB", &flags->verb}}, .rest = &flags->files},
+          {.needed = {{"VERB", &flags->verb, verbs()}}, .rest = &flags->files},
           [flags](Messages& messages) { return run(*flags, messages); }};
 }
 

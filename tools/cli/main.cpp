@@ -37,8 +37,7 @@ void refuse(std::string sentence) { throw Failure(Error{Code::bad_input, std::mo
 
 namespace {
 
-std::vector<Command> all_commands(CLI::App& program) {
-  std::vector<Command> commands;
+void name_commands(CLI::App& program, std::vector<Command>& commands) {
   commands.push_back(dedup_command(program));
   commands.push_back(build_command(program));
   commands.push_back(add_command(program));
@@ -52,11 +51,12 @@ std::vector<Command> all_commands(CLI::App& program) {
   commands.push_back(verify_command(program));
   commands.push_back(ints_command(program));
   commands.push_back(bench_command(program));
+  commands.push_back(completions_command(program, commands));
+  commands.push_back(man_command(program, commands));
   for (Command& command : commands) {
     command.parser->set_help_flag("-h", "this text");
     command.parser->set_help_all_flag("--help", "more: how it works, exit codes, examples");
   }
-  return commands;
 }
 
 std::vector<std::string> names_of(std::span<const Command> commands) {
@@ -146,7 +146,8 @@ Exit run(std::span<char*> arguments, Messages& messages) {
   program.set_help_flag();
   // The last of two flags of one name wins, as scripts that append flags expect.
   program.option_defaults()->take_last();
-  const std::vector<Command> commands = all_commands(program);
+  std::vector<Command> commands;
+  name_commands(program, commands);
   if (arguments.size() < 2) {
     messages.plain(program_help(commands, HelpLength::brief));
     return Exit::error;

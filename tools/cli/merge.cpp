@@ -91,17 +91,21 @@ Examples:
 
 using Operation = Result<void> (AnySet::*)(const AnySet&);
 
+const std::vector<std::string>& operation_names() {
+  static const std::vector<std::string> names = {"union", "intersect", "difference", "exclusive"};
+  return names;
+}
+
 Operation operation_named(const std::string& name) {
   static const std::map<std::string, Operation> operations = {{"union", &AnySet::unite},
                                                               {"intersect", &AnySet::intersect},
                                                               {"difference", &AnySet::subtract},
                                                               {"exclusive", &AnySet::exclusive}};
   if (const auto found = operations.find(name); found != operations.end()) return found->second;
-  const std::vector<std::string> names = {"union", "intersect", "difference", "exclusive"};
   refuse(fmt::format(
       "merge knows no '{}'.{} Say union, intersect, difference or exclusive, as in 'bloomery merge "
       "union -o F A B'",
-      name, did_you_mean(name, names)));
+      name, did_you_mean(name, operation_names())));
 }
 
 Exit run_merge(const MergeFlags& flags, Messages& messages) {
@@ -211,7 +215,9 @@ Command merge_command(CLI::App& program) {
   return {parser,
           "merge union|intersect|difference|exclusive -o F [FLAGS] A B...",
           merge_story,
-          {.needed = {{"OPERATION", &flags->operation}}, .rest = &flags->sets, .needed_rest = "A"},
+          {.needed = {{"OPERATION", &flags->operation, operation_names()}},
+           .rest = &flags->sets,
+           .needed_rest = "A"},
           [flags](Messages& messages) { return run_merge(*flags, messages); }};
 }
 
