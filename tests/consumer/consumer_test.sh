@@ -38,15 +38,12 @@ read -ra flags <<<"$(pkg-config --cflags --libs bloomery-text)"
 "$compiler" -std=c++20 "$here/text.cpp" "${flags[@]}" -o "$scratch/text_with_pkg_config"
 LD_LIBRARY_PATH=$(dirname "$(dirname "$package")") "$scratch/text_with_pkg_config"
 
-if [[ -e $scratch/prefix/bin/bloomery ]]; then
-  for page in bash-completion/completions/bloomery zsh/site-functions/_bloomery \
-    fish/vendor_completions.d/bloomery.fish man/man1/bloomery.1; do
-    test -s "$scratch/prefix/share/$page"
-  done
-fi
-
 echo "== the installed tree"
 "$scratch/prefix/bin/bloomery" --version
+for page in bash-completion/completions/bloomery zsh/site-functions/_bloomery \
+  fish/vendor_completions.d/bloomery.fish man/man1/bloomery.1; do
+  test -s "$scratch/prefix/share/$page"
+done
 source_tree=$(cd -- "$here/../.." && pwd)
 if grep -rIl -e "$source_tree" -e "$scratch/first" -- "$scratch/prefix"; then
   echo "an installed file names a directory of this machine" >&2

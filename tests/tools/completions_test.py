@@ -206,7 +206,8 @@ class Completions(unittest.TestCase):
         text = bloomery("completions", "zsh")
         for name in commands():
             block = text.split(f"\n        {name})\n")[1].split(";;\n")[0]
-            found = {re.sub(r"[+=]+-?$", "", flag) for flag in re.findall(r"--?\w[\w-]*[+=]*-?", block)}
+            found = re.findall(r"--?\w[\w-]*[+=]*-?", block)
+            found = {re.sub(r"[+=]+-?$", "", flag) for flag in found}
             self.assertLessEqual(flags_of(name), found, name)
 
     # -- fish

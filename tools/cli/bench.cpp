@@ -79,10 +79,7 @@ void add_flags(CLI::App& parser, BenchFlags& flags) {
 std::string kind_of(const BenchFlags& flags) {
   if (!flags.kind) return "";
   if (AnySet::find_row(*flags.kind) != nullptr) return *flags.kind;
-  std::vector<std::string> names;
-  for (const KindRow& row : AnySet::register_rows()) names.emplace_back(row.id.name);
-  refuse(fmt::format("there is no kind '{}'.{} The kinds are {}", *flags.kind,
-                     did_you_mean(*flags.kind, names), fmt::join(names, ", ")));
+  refuse(unknown_kind(*flags.kind));
 }
 
 unsigned threads_of(const BenchFlags& flags) {

@@ -16,19 +16,9 @@ namespace {
 
 constexpr double default_rate = 0.01;
 
-std::string kind_names() {
-  std::string names;
-  for (const KindRow& row : AnySet::register_rows())
-    names += (names.empty() ? "" : ", ") + std::string(row.id.name);
-  return names;
-}
-
 const KindRow& row_named(const std::string& name) {
   if (const KindRow* row = AnySet::find_row(name)) return *row;
-  std::vector<std::string> names;
-  for (const KindRow& row : AnySet::register_rows()) names.emplace_back(row.id.name);
-  refuse(fmt::format("there is no kind '{}'.{} The kinds are {}", name, did_you_mean(name, names),
-                     kind_names()));
+  refuse(unknown_kind(name));
 }
 
 // --allow and the kind cascade belong together.
@@ -88,7 +78,9 @@ Order order_like(const BuildFlags& flags) {
 void add_build_flags(CLI::App& parser, BuildFlags& flags) {
   parser.add_option("-o,--output", flags.output.path, "the set file to make")->type_name("F");
   parser.add_flag("-f,--force", flags.output.force, "replace the set file if there is one");
-  parser.add_option("--kind", flags.kind, "one of " + kind_names() + "; blocked by default")
+  parser
+      .add_option("--kind", flags.kind,
+                  fmt::format("one of {}; blocked by default", fmt::join(kind_names(), ", ")))
       ->type_name("KIND");
   add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3; 1% by default");
   parser.add_option("--range", flags.range, "bitmap and two-bit: which integers")

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include <bloomery/sets/any_set.hpp>
+#include "suggest.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -15,9 +15,8 @@ bool names_file(std::string_view value) {
 
 // "a|b|c" are words; "N|24h" are examples, as capital letters show.
 std::vector<std::string> words_of(const std::string& value) {
+  if (value == "KIND") return kind_names();
   std::vector<std::string> words;
-  if (value == "KIND")
-    for (const KindRow& row : AnySet::register_rows()) words.emplace_back(row.id.name);
   const bool capitals =
       std::any_of(value.begin(), value.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
   if (capitals || value.find('|') == std::string::npos) return words;

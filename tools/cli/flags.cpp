@@ -14,6 +14,7 @@
 #include <bloomery/error.hpp>
 
 #include "command.hpp"
+#include "suggest.hpp"
 #include "units.hpp"
 
 namespace bloomery::cli {
@@ -23,7 +24,7 @@ When when_of(std::string_view flag, const Word& word) {
   if (!word || *word == "auto") return When::automatic;
   if (*word == "always") return When::always;
   if (*word == "never") return When::never;
-  refuse(fmt::format("{} does not take '{}'; give auto, always or never", flag, *word));
+  refuse(unknown_value(flag, *word, std::vector<std::string>{"auto", "always", "never"}));
 }
 
 // Sixteen bytes, lowest first, as the two words of a key.
@@ -112,7 +113,7 @@ Crlf crlf_of(const LineFlags& flags, Crlf otherwise) {
   if (!flags.crlf) return otherwise;
   if (*flags.crlf == "keep") return Crlf::keep;
   if (*flags.crlf == "strip") return Crlf::strip;
-  refuse(fmt::format("--crlf does not take '{}'; give keep or strip", *flags.crlf));
+  refuse(unknown_value("--crlf", *flags.crlf, std::vector<std::string>{"keep", "strip"}));
 }
 
 void add_hash_flags(CLI::App& parser, HashFlags& flags) {

@@ -101,7 +101,8 @@ IntegerFormat format_of(const Word& word) {
   if (*word == "u32le") return IntegerFormat::u32le;
   if (*word == "u64le") return IntegerFormat::u64le;
   if (*word == "ipv4") return IntegerFormat::ipv4;
-  refuse(fmt::format("--format does not take '{}'; give text, u32le, u64le or ipv4", *word));
+  refuse(
+      unknown_value("--format", *word, std::vector<std::string>{"text", "u32le", "u64le", "ipv4"}));
 }
 
 IntegerRules rules_of(const IntsFlags& flags) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <bloomery/sets/any_set.hpp>
+
 namespace bloomery::cli {
 namespace {
 
@@ -40,6 +42,28 @@ std::string did_you_mean(std::string_view typed, std::span<const std::string> kn
     }
   }
   return nearest.empty() ? "" : fmt::format(" Did you mean '{}'?", nearest);
+}
+
+std::string unknown_value(std::string_view flag, std::string_view typed,
+                          std::span<const std::string> known) {
+  std::string list;
+  for (std::size_t i = 0; i < known.size(); ++i)
+    list += (i == 0 ? "" : i + 1 == known.size() ? " or " : ", ") + known[i];
+  const std::string hint = did_you_mean(typed, known);
+  return fmt::format("{} does not take '{}'; give {}{}{}", flag, typed, list,
+                     hint.empty() ? "" : ".", hint);
+}
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const KindRow& row : AnySet::register_rows()) names.emplace_back(row.id.name);
+  return names;
+}
+
+std::string unknown_kind(std::string_view typed) {
+  const std::vector<std::string> names = kind_names();
+  return fmt::format("there is no kind '{}'.{} The kinds are {}", typed, did_you_mean(typed, names),
+                     fmt::join(names, ", "));
 }
 
 }  // namespace bloomery::cli
