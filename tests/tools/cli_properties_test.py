@@ -8,6 +8,7 @@ import json
 import os
 import random
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -181,6 +182,69 @@ class BuildAndCheck(Properties):
             self.assertLessEqual(promised, set(json.loads(built)), kind)
             self.assertLessEqual(promised, set(json.loads(bloomery("info", "--json", path).stdout)))
         self.assertEqual(json.loads(built)["keys"], 2)
+
+
+class Asking(Properties):
+    def lists(self, *counts):
+        """Lists of lines with the sets that were built from them, of different kinds and hashes."""
+        pool = first_ones(random_lines(self.chance, 6000, 6000))
+        made = []
+        for number, count in enumerate(counts):
+            lines = self.chance.sample(pool, count)
+            path = self.write(f"list{number}", joined(lines))
+            kind = self.chance.choice([kind for kind in HASHED_KINDS if kind != "hash-set"])
+            built = self.folder / f"{number}.set"
+            how = ["-p", "10%", "--kind", kind, "--seed", number]
+            bloomery("build", "-q", *how, "-o", built, path)
+            made.append((path, built, {line.removesuffix(b"\r") for line in lines}))
+        return pool, made
+
+    def test_verified_hits_are_the_members_from_a_file_and_from_a_pipe(self):
+        pool, [(path, built, members)] = self.lists(2500)
+        asked = [self.chance.choice(pool) for _ in range(9000)]
+        asked_path = self.write("asked", joined(asked))
+        true = [line for line in asked if line.removesuffix(b"\r") in members]
+        false = [line for line in asked if line.removesuffix(b"\r") not in members]
+        for more in [{"stdin": joined(asked)}, None]:
+            words = [] if more else [asked_path]
+            for flags, expected in [([], true), (["-v"], false)]:
+                ran = bloomery(
+                    "check", *flags, "--json", built, "--verify", path, *words, **(more or {})
+                )
+                self.assertEqual(ran.stdout, joined(expected))
+                report = json.loads(ran.stderr)
+                self.assertEqual(report["verified"], len(true))
+                self.assertEqual(report["lines_in"], len(asked))
+                self.assertEqual(report["matched"] + report["absent"], len(asked))
+                self.assertEqual(report["matched"] - len(true), report["false_positives"])
+        bloomery("check", "-q", built, "--verify", path, asked_path)
+
+    def test_several_sets_answer_as_each_of_them_alone(self):
+        pool, made = self.lists(1000, 2000, 10)
+        asked = self.write("asked", joined(self.chance.sample(pool, 3000)))
+        sets = [word for _, built, _ in made for word in ["-s", built]]
+        alone = {str(b): bloomery("check", b, asked).stdout.split(b"\n")[:-1] for _, b, _ in made}
+        named = bloomery("check", *sets, "--which", asked).stdout.split(b"\n")[:-1]
+        for built, lines in alone.items():
+            start = built.encode() + b"\t"
+            self.assertEqual([n[len(start) :] for n in named if n.startswith(start)], lines)
+        some = set().union(*alone.values())
+        expected = [line for line in asked.read_bytes().split(b"\n")[:-1] if line in some]
+        self.assertEqual(bloomery("check", *sets, asked).stdout, joined(expected))
+        self.assertEqual(int(bloomery("check", "-c", *sets, asked).stdout), len(expected))
+        absent = int(bloomery("check", "-cv", *sets, asked).stdout)
+        self.assertEqual(absent + len(expected), 3000)
+
+    def test_a_list_need_not_fit_into_memory(self):
+        count = 10_000_000
+        self.write("members", joined([b"%d" % i for i in range(0, count, 1000)]))
+        bloomery("build", "-q", "-o", self.folder / "s.set", self.folder / "members")
+        most = 64 << 20  # of address space; the list has 79 million bytes
+        command = f"seq 0 {count} | exec prlimit --as={most} {shlex.quote(BINARY)} check -c s.set"
+        ran = subprocess.run(
+            ["sh", "-c", f"{command} --verify - members"], cwd=self.folder, capture_output=True
+        )
+        self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, b"10000\n", b""))
 
 
 class Integers(Properties):
