@@ -106,7 +106,8 @@ std::string delimiter_of(const LineFlags& flags) {
 OpenDecoder decoder_of(const LineFlags& flags) {
   if (!flags.decompress || *flags.decompress == "auto") return open_decompressor;
   if (*flags.decompress == "never") return nullptr;
-  refuse(fmt::format("--decompress does not take '{}'; give auto or never", *flags.decompress));
+  refuse(
+      unknown_value("--decompress", *flags.decompress, std::vector<std::string>{"auto", "never"}));
 }
 
 Crlf crlf_of(const LineFlags& flags, Crlf otherwise) {
