@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <CLI/App.hpp>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -234,6 +235,7 @@ Counts Check::verified() {
 
 Counts Check::first_pass(ConfirmedHits& hits) {
   const bool again = all_regular(flags_.files);
+  std::vector<WideHash> found;
   Counts counts;
   const auto take = [&](Lines batch, const Inputs& inputs) {
     counts.lines_in += batch.size();
@@ -244,9 +246,10 @@ Counts Check::first_pass(ConfirmedHits& hits) {
     const bool decided = matched == 0 && (!flags_.invert || again || !flags_.prints_lines());
     if (decided) return true;
     const auto hashes = hits.hashes(batch, inputs);
+    found.clear();
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const bool hit = sets_.any()[i];
-      if (hit) hits.note(hashes[i]);
+      if (hit) found.push_back(hashes[i]);
       if (again || (!hit && !(flags_.invert && flags_.prints_lines()))) continue;
       // What stands before the first hit need not wait for the list.
       if (!hit && kept_.empty())
@@ -254,6 +257,7 @@ Counts Check::first_pass(ConfirmedHits& hits) {
       else
         keep(batch[i], hashes[i], hit);
     }
+    hits.note_all(found);
     return true;
   };
   answer_batches(source(flags_.files), out_, messages_, take);
@@ -262,14 +266,17 @@ Counts Check::first_pass(ConfirmedHits& hits) {
 
 void Check::second_pass(ConfirmedHits& hits, Counts& counts) {
   Counts now;
+  std::array<bool, lines_per_batch> noted{};
+  std::array<bool, lines_per_batch> members{};
   const auto take = [&](Lines batch, const Inputs& inputs) {
     now.lines_in += batch.size();
     const auto hashes = hits.hashes(batch, inputs);
+    hits.noted_all(hashes, noted);
+    hits.confirmed_all(hashes, members);
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      const bool member = hits.confirmed(hashes[i]);
-      now.verified += member;
-      now.matched += hits.noted(hashes[i]);
-      if (!flags_.prints_lines() || member == flags_.invert) continue;
+      now.verified += members[i];
+      now.matched += noted[i];
+      if (!flags_.prints_lines() || members[i] == flags_.invert) continue;
       if (flags_.which) out_.append(sets_.only().name + "\t");
       print(batch[i]);
     }

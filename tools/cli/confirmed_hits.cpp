@@ -7,10 +7,6 @@ namespace {
 
 HashSet empty_set() { return HashSet::make({}).value(); }
 
-void add(HashSet& set, WideHash hash) {
-  set.add_all(std::span<const WideHash>(&hash, 1), nullptr).value();
-}
-
 }  // namespace
 
 ConfirmedHits::ConfirmedHits(SetLines& keys)
@@ -34,25 +30,25 @@ std::span<const WideHash> ConfirmedHits::hashes(Lines lines, const Inputs& input
   return hashes;
 }
 
-void ConfirmedHits::note(WideHash hit) { add(candidates_, hit); }
+void ConfirmedHits::note_all(std::span<const WideHash> hits) {
+  candidates_.add_all(hits, nullptr).value();
+}
 
 std::uint64_t ConfirmedHits::seek(const LineSource& list, Messages& messages) {
   std::array<bool, lines_per_batch> found{};
+  std::vector<WideHash> hits;
   const auto all_found = [&] { return confirmed_.count() == candidates_.count(); };
   if (all_found()) return 0;
-  return each_batch(list, messages,
-                    [&](Lines lines, const Inputs& inputs) {
-                      const auto listed = hashes(lines, inputs);
-                      candidates_.may_contain_all(listed, found.data());
-                      bool one_more = false;
-                      for (std::size_t i = 0; i < listed.size(); ++i) {
-                        if (!found[i]) continue;
-                        add(confirmed_, listed[i]);
-                        one_more = true;
-                      }
-                      return !one_more || !all_found();
-                    })
-      .lines;
+  const auto take = [&](Lines lines, const Inputs& inputs) {
+    const auto listed = hashes(lines, inputs);
+    candidates_.may_contain_all(listed, found.data());
+    hits.clear();
+    for (std::size_t i = 0; i < listed.size(); ++i)
+      if (found[i]) hits.push_back(listed[i]);
+    confirmed_.add_all(hits, nullptr).value();
+    return hits.empty() || !all_found();
+  };
+  return each_batch(list, messages, take).lines;
 }
 
 }  // namespace bloomery::cli

@@ -33,11 +33,17 @@ class ConfirmedHits {
   // The hashes of the keys of these lines, one each; valid until the next call.
   std::span<const WideHash> hashes(Lines lines, const Inputs& inputs);
 
-  void note(WideHash hit);
+  void note_all(std::span<const WideHash> hits);
   // Reads the list, or as much of it as it takes to confirm all hits; returns the lines read.
   std::uint64_t seek(const LineSource& list, Messages& messages);
 
-  bool noted(WideHash hash) const { return candidates_.contains(hash); }
+  // One answer a hash.
+  void noted_all(std::span<const WideHash> hashes, std::span<bool> answers) const {
+    candidates_.may_contain_all(hashes, answers.data());
+  }
+  void confirmed_all(std::span<const WideHash> hashes, std::span<bool> answers) const {
+    confirmed_.may_contain_all(hashes, answers.data());
+  }
   bool confirmed(WideHash hash) const { return confirmed_.contains(hash); }
 
  private:
