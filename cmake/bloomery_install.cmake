@@ -44,7 +44,7 @@ if(TARGET bloomery_text)
   # A static library can not name what it needs; those who link it must.
   set(pkgconfig_text_libs "")
   if(NOT BUILD_SHARED_LIBS)
-    set(pkgconfig_text_libs " -lsimdjson -luriparser -lz -lbz2 -llzma -lzstd")
+    set(pkgconfig_text_libs " -lsimdjson -luriparser -lz -lbz2 -llzma -lzstd -lroaring")
   endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery-text.pc.in"
     "${PROJECT_BINARY_DIR}/bloomery-text.pc" @ONLY)

@@ -38,6 +38,14 @@ std::string shown(const Range& range, IntegerFormat format) {
   return format_integer(range.low, format) + ".." + format_integer(range.high, format);
 }
 
+void tell_progress(const IntegerRules& rules, const NumberReader& numbers, std::uint64_t& told,
+                   IntegerProgress progress) {
+  if (!rules.progress || numbers.bytes_read() - told < progress_bytes) return;
+  told = numbers.bytes_read();
+  progress.bytes_read = numbers.file_bytes_read();
+  rules.progress(progress);
+}
+
 // How the range is cut: every part but the last has `integers`.
 struct Cut {
   std::uint64_t integers = 0;
@@ -90,24 +98,10 @@ class Work {
   }
 
   Result<std::optional<Range>> first_look() {
-    NumberReader numbers(files_, number_rules());
-    Range found{std::numeric_limits<std::uint64_t>::max(), 0};
-    std::uint64_t told = 0;
-    for (;;) {
-      const auto batch = numbers.next();
-      if (!batch) return batch.error();
-      if (batch->empty()) break;
-      for (const Ordinal n : *batch) {
-        found.low = std::min(found.low, n.value);
-        found.high = std::max(found.high, n.value);
-      }
-      tell(numbers, told, {.bytes_read = 0, .pass = 0, .passes = 1});
-    }
-    report_.bad_in = numbers.bad();
-    report_.first_bad = numbers.first_bad();
-    report_.bytes_in = numbers.bytes_read();
-    if (found.low > found.high) return std::optional<Range>{};
-    return std::optional(found);
+    auto looked = look_at_integers(files_, rules_);
+    if (!looked) return looked.error();
+    report_ = std::move(*looked);
+    return report_.range;
   }
 
   Result<void> check_out_format(const Range& range) const {
@@ -119,8 +113,7 @@ class Work {
   }
 
   Result<Cut> plan_cut(const Range& range) const {
-    const std::uint64_t allowed =
-        rules_.memory_bytes != 0 ? rules_.memory_bytes : machine_bytes() / 4 * 3;
+    const std::uint64_t allowed = allowed_bytes(rules_);
     const std::uint64_t per_word = integers_per_word<Map>;
     const std::uint64_t widest = std::uint64_t{1} << Map::widest;
     const std::uint64_t most = std::min(allowed / 8, widest / per_word) * per_word;
@@ -164,7 +157,7 @@ class Work {
       numbers_in += batch->size();
       const auto ordinals = report_.passes == 1 ? *batch : of_part(map, *batch);
       report_.distinct += add_all(map, ReadyInputs<Ordinal>(ordinals), CountOnly{});
-      tell(numbers, told, {.bytes_read = 0, .pass = pass + 1, .passes = report_.passes});
+      tell_progress(rules_, numbers, told, {0, pass + 1, report_.passes});
     }
     if (pass > 0 && numbers_in != report_.numbers_in)
       return Error{Code::mismatch, "the input changed between two passes over it; run again"};
@@ -218,13 +211,6 @@ class Work {
     }
   }
 
-  void tell(const NumberReader& numbers, std::uint64_t& told, IntegerProgress progress) const {
-    if (!rules_.progress || numbers.bytes_read() - told < progress_bytes) return;
-    told = numbers.bytes_read();
-    progress.bytes_read = numbers.file_bytes_read();
-    rules_.progress(progress);
-  }
-
   const std::vector<std::string>& files_;
   const IntegerRules& rules_;
   LineWriter& out_;
@@ -243,6 +229,40 @@ Result<IntegerReport> run_integers(const std::vector<std::string>& files, const 
   if (rules.verb == IntegerVerb::once || rules.verb == IntegerVerb::dups)
     return Work<TwoBitMap>(files, rules, out).all();
   return Work<Bitmap>(files, rules, out).all();
+}
+
+Result<IntegerReport> look_at_integers(const std::vector<std::string>& files,
+                                       const IntegerRules& rules) {
+  NumberReader numbers(files, {rules.format, rules.lines, rules.range, rules.skip_bad});
+  IntegerReport report;
+  Range found{std::numeric_limits<std::uint64_t>::max(), 0};
+  std::uint64_t told = 0;
+  for (;;) {
+    const auto batch = numbers.next();
+    if (!batch) return batch.error();
+    if (batch->empty()) break;
+    report.numbers_in += batch->size();
+    for (const Ordinal n : *batch) {
+      found.low = std::min(found.low, n.value);
+      found.high = std::max(found.high, n.value);
+    }
+    tell_progress(rules, numbers, told, {0, 0, 1});
+  }
+  report.bad_in = numbers.bad();
+  report.first_bad = numbers.first_bad();
+  report.bytes_in = numbers.bytes_read();
+  if (found.low <= found.high) report.range = found;
+  return report;
+}
+
+std::uint64_t dense_map_bytes(const Range& range, IntegerVerb verb) {
+  const bool two_bits = verb == IntegerVerb::once || verb == IntegerVerb::dups;
+  const std::uint64_t per_word = two_bits ? integers_per_word<TwoBitMap> : integers_per_word<Bitmap>;
+  return ((range.high - range.low) / per_word + 1) * 8;
+}
+
+std::uint64_t allowed_bytes(const IntegerRules& rules) {
+  return rules.memory_bytes != 0 ? rules.memory_bytes : machine_bytes() / 4 * 3;
 }
 
 Result<Range> parse_range(std::string_view text, IntegerFormat format) {

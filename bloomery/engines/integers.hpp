@@ -12,8 +12,8 @@
 // If the set is wrong: it is not; the maps are exact. A number that does not fit is an Error with
 //          its file and line (or byte), or is counted in bad_in with `skip_bad`; never dropped in
 //          silence.
-// Limits:  memory is range / 8 or range / 4 bytes, however few the integers: sparse 64-bit numbers
-//          are better served by a sort.
+// Limits:  memory is range / 8 or range / 4 bytes, however few the integers: for numbers far apart
+//          there is sparse_integers.hpp.
 // Threads: one run, one thread.
 #pragma once
 
@@ -34,10 +34,12 @@ namespace bloomery {
 
 enum class IntegerVerb { sort, count, once, dups, missing };
 
+enum class IntegerMap { dense, sparse };  // sparse: sparse_integers.hpp
+
 struct IntegerProgress {
   std::uint64_t bytes_read = 0;  // of the files, in this pass
   std::uint64_t pass = 1;        // passes are numbered from 1; 0 is the first look for the range
-  std::uint64_t passes = 1;
+  std::uint64_t passes = 1;      // 0: nobody knows how many there will be
 };
 
 struct IntegerRules {
@@ -63,6 +65,7 @@ struct IntegerReport {
   std::uint64_t memory_bytes = 0;   // of the map
   std::uint64_t passes = 0;         // the first look not counted
   std::optional<Range> range = {};  // that was worked on; absent when no number was found
+  IntegerMap map = IntegerMap::dense;
   std::string first_bad = {};       // with skip_bad: the sentence for the first bad one
 };
 
@@ -70,6 +73,16 @@ struct IntegerReport {
 // does not close it; when its reader has gone the Error is to be ignored: ask out.reader_gone().
 Result<IntegerReport> run_integers(const std::vector<std::string>& files, const IntegerRules& rules,
                                    LineWriter& out);
+
+// A first look, which prints nothing: the smallest and the largest, numbers_in, bytes_in and what is
+// bad. The input must be one that can be read again.
+Result<IntegerReport> look_at_integers(const std::vector<std::string>& files,
+                                       const IntegerRules& rules);
+
+// What the dense map of a range takes.
+std::uint64_t dense_map_bytes(const Range& range, IntegerVerb verb);
+// The cap that the rules ask for, or three quarters of the machine.
+std::uint64_t allowed_bytes(const IntegerRules& rules);
 
 // "A..B" with A <= B, both unsigned decimal (or dotted addresses, for ipv4).
 Result<Range> parse_range(std::string_view text, IntegerFormat format = IntegerFormat::text);

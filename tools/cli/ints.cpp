@@ -8,6 +8,7 @@
 
 #include <bloomery/engines/input_file.hpp>
 #include <bloomery/engines/integers.hpp>
+#include <bloomery/engines/sparse_integers.hpp>
 
 #include "command.hpp"
 #include "flags.hpp"
@@ -25,6 +26,7 @@ struct IntsFlags {
   Word range;
   Word format;
   Word memory;
+  Word map;
   bool skip_bad = false;
   bool stats = false;
   bool quiet = false;
@@ -41,19 +43,23 @@ constexpr const char* story = R"(Verbs:
   dups      those that come more than once, ascending
   missing   those of the range that do not come, ascending
 
-One bit for each integer of the range (two for once and dups), however many
-there are: 512 MiB or 1 GiB for all of 32 bits. Without --range files get a first
-look for the smallest and the largest, and pipes are given 0..4294967295. If the
-map is larger than --memory, files are read several times, a part of the range
-at a time.
+A dense map has one bit for each integer of the range (two for once and dups),
+however many there are: 512 MiB or 1 GiB for all of 32 bits. A sparse map goes by
+how many there are: 8 bytes each or less, wherever they lie in 64 bits. The smaller
+one is chosen: a pipe without --range gets a sparse map; files get a first look
+for the smallest and the largest, and a dense map when it is no larger than the
+files (or 16 MiB). --map makes the choice. If the map becomes larger than --memory,
+files are read several times, a part of the range at a time.
+
+Without --range, missing goes from the smallest to the largest that came.
 
 A line that is no unsigned integer, or one outside the range, is an error with
 its place; --skip-bad counts them instead and says so at the end. Nothing is
 printed before all input was read without error.
 
 The report (--stats or --json; on standard error, for count on standard output):
-  numbers_in, distinct, once, memory_bytes, seconds, and more; `once` is known to
-  once and dups only
+  numbers_in, distinct, once, memory_bytes, seconds, map, and more; `once` is known
+  to once and dups only
 
 Exit codes: 0 good, 2 error.
 
@@ -62,6 +68,7 @@ Examples:
   bloomery ints count --json ids.txt
   bloomery ints missing --range 1..1000000 ids.txt
   bloomery ints once --format u32le -m 256M ids.bin
+  bloomery ints dups --format u64le hashes.bin.zst
 )";
 
 void add_flags(CLI::App& parser, IntsFlags& flags) {
@@ -72,6 +79,8 @@ void add_flags(CLI::App& parser, IntsFlags& flags) {
   parser
       .add_option("-m,--memory", flags.memory, "most memory for the map: 512M, 2G (binary units)")
       ->type_name("MEM");
+  parser.add_option("--map", flags.map, "auto takes the smaller one")
+      ->type_name("auto|dense|sparse");
   parser.add_flag("--skip-bad", flags.skip_bad, "count what is no number of the range, and go on");
   add_line_flags(parser, flags.lines);
   add_output_flags(parser, flags.output);
@@ -105,6 +114,16 @@ IntegerFormat format_of(const Word& word) {
       unknown_value("--format", *word, std::vector<std::string>{"text", "u32le", "u64le", "ipv4"}));
 }
 
+using Engine = Result<IntegerReport> (*)(const std::vector<std::string>&, const IntegerRules&,
+                                         LineWriter&);
+
+Engine engine_of(const Word& map) {
+  if (!map || *map == "auto") return run_smaller_integers;
+  if (*map == "dense") return run_integers;
+  if (*map == "sparse") return run_sparse_integers;
+  refuse(fmt::format("--map does not take '{}'; give auto, dense or sparse", *map));
+}
+
 IntegerRules rules_of(const IntsFlags& flags) {
   IntegerRules rules;
   rules.verb = verb_of(flags.verb);
@@ -120,7 +139,7 @@ IntegerRules rules_of(const IntsFlags& flags) {
   return rules;
 }
 
-Report report_of(const IntegerReport& found, double seconds) {
+Report report_of(const IntegerReport& found, IntegerFormat format, double seconds) {
   Report report;
   report.count("numbers_in", found.numbers_in);
   report.count("distinct", found.distinct);
@@ -134,7 +153,10 @@ Report report_of(const IntegerReport& found, double seconds) {
   report.count("bad_in", found.bad_in);
   report.bytes("bytes_in", found.bytes_in);
   report.count("passes", found.passes);
-  if (found.range) report.text("range", fmt::format("{}..{}", found.range->low, found.range->high));
+  report.text("map", found.map == IntegerMap::sparse ? "sparse" : "dense");
+  if (found.range)
+    report.text("range", format_integer(found.range->low, format) + ".." +
+                             format_integer(found.range->high, format));
   return report;
 }
 
@@ -148,12 +170,17 @@ void warn_bad(const IntegerReport& found, Messages& messages) {
 // integers there.
 void tell(const IntsFlags& flags, const IntegerReport& found, double seconds, Messages& messages) {
   const bool counts = flags.verb == "count";
-  const Report report = report_of(found, seconds);
+  const Report report = report_of(found, format_of(flags.format), seconds);
   const std::string text = flags.speech.json ? report.as_json() : report.as_text();
   if (counts && flags.speech.json) return print_out(text);
   if (counts) print_out(fmt::format("{}\n", found.distinct));
   const bool asked = flags.stats || flags.speech.json;
   if (asked && !flags.quiet) messages.plain(text);
+}
+
+std::string phase_of(const IntegerProgress& now) {
+  if (now.passes > 1) return fmt::format("pass {} of {}", now.pass, now.passes);
+  return now.pass > 1 ? fmt::format("pass {}", now.pass) : "";
 }
 
 Exit run(const IntsFlags& flags, Messages& messages) {
@@ -167,8 +194,12 @@ Exit run(const IntsFlags& flags, Messages& messages) {
   if (rules.verb == IntegerVerb::count && flags.output.path)
     refuse("'ints count' prints one number; --output is for the other verbs");
   expect_input(flags.files, "ints " + flags.verb);
-  if (rules.format == IntegerFormat::u64le && !rules.range && !all_regular(flags.files))
-    refuse("64-bit integers from a pipe can lie anywhere; say where with --range A..B");
+  const Engine engine = engine_of(flags.map);
+  if (engine == run_integers && rules.format == IntegerFormat::u64le && !rules.range &&
+      !all_regular(flags.files))
+    refuse(
+        "64-bit integers from a pipe can lie anywhere; say where with --range A..B, or leave "
+        "--map dense out");
   const auto start = Clock::now();
   LineWriter out = open_output(flags.output);
   Progress progress(messages, when, total_bytes(flags.files));
@@ -176,10 +207,10 @@ Exit run(const IntsFlags& flags, Messages& messages) {
     if (now.pass == 0)
       progress.rename("first look");
     else
-      progress.rename(now.passes > 1 ? fmt::format("pass {} of {}", now.pass, now.passes) : "");
+      progress.rename(phase_of(now));
     progress.update(now.bytes_read, 0);
   };
-  const auto found = run_integers(flags.files, rules, out);
+  const auto found = engine(flags.files, rules, out);
   progress.finish();
   if (out.reader_gone()) return Exit::good;
   if (!found && found.error().code == Code::out_of_range)
