@@ -257,7 +257,8 @@ Result<IntegerReport> look_at_integers(const std::vector<std::string>& files,
 
 std::uint64_t dense_map_bytes(const Range& range, IntegerVerb verb) {
   const bool two_bits = verb == IntegerVerb::once || verb == IntegerVerb::dups;
-  const std::uint64_t per_word = two_bits ? integers_per_word<TwoBitMap> : integers_per_word<Bitmap>;
+  const std::uint64_t per_word =
+      two_bits ? integers_per_word<TwoBitMap> : integers_per_word<Bitmap>;
   return ((range.high - range.low) / per_word + 1) * 8;
 }
 

@@ -66,7 +66,7 @@ struct IntegerReport {
   std::uint64_t passes = 0;         // the first look not counted
   std::optional<Range> range = {};  // that was worked on; absent when no number was found
   IntegerMap map = IntegerMap::dense;
-  std::string first_bad = {};       // with skip_bad: the sentence for the first bad one
+  std::string first_bad = {};  // with skip_bad: the sentence for the first bad one
 };
 
 // Reads all files (none: the standard input) and prints what the verb asks for. Flushes `out` but

@@ -23,8 +23,9 @@ constexpr std::uint64_t progress_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t printed_at_once = std::uint64_t{1} << 16;
 
 Error no_memory_left() {
-  return {Code::no_memory, "the system gives no memory for the integers; set a cap, and files are "
-                           "read in several passes"};
+  return {Code::no_memory,
+          "the system gives no memory for the integers; set a cap, and files are "
+          "read in several passes"};
 }
 
 // The numbers of one pass: those seen and, for verbs that ask, those seen again.
@@ -189,11 +190,12 @@ class Work {
       part.low = std::max(part.low, low_found_);
       part.high = std::min(part.high, high_found_);
       if (part.low > part.high) return {};
-      if (part.high - part.low - distinct > most_missing_unasked && part.high - part.low >= distinct)
-        return Error{Code::bad_input,
-                     "between " + format_integer(part.low, rules_.format) + " and " +
-                         format_integer(part.high, rules_.format) + " more than 2^32 integers are "
-                         "missing; give the range to print them all the same"};
+      if (part.high - part.low - distinct > most_missing_unasked &&
+          part.high - part.low >= distinct)
+        return Error{Code::bad_input, "between " + format_integer(part.low, rules_.format) +
+                                          " and " + format_integer(part.high, rules_.format) +
+                                          " more than 2^32 integers are "
+                                          "missing; give the range to print them all the same"};
     }
     std::uint64_t next = part.low;
     bool past_end = false;  // `next` is one above part.high, which may be no number

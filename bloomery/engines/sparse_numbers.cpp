@@ -15,7 +15,8 @@ constexpr std::size_t first_added = std::size_t{1} << 16;
 constexpr std::size_t most_added = std::size_t{1} << 22;
 // A bitmap for fewer would be mostly its own bookkeeping.
 constexpr std::size_t fewest_in_word = 64;
-constexpr std::size_t fewest_in_chunk = 4;  // of 65536 neighbours, on average over those that have any
+constexpr std::size_t fewest_in_chunk =
+    4;  // of 65536 neighbours, on average over those that have any
 constexpr std::size_t block_numbers = 4096;
 
 std::uint32_t high_half(std::uint64_t number) { return static_cast<std::uint32_t>(number >> 32); }
@@ -109,7 +110,7 @@ void SparseNumbers::settle_in_words(const std::function<void(std::uint64_t)>& re
 // What came again leaves a gap before the part that was written, which then moves down.
 bool SparseNumbers::merge(const std::function<void(std::uint64_t)>& repeated) {
   if (added_.empty()) return true;
-  if (!reserve(size_ + added_.size())) return false;
+  if (size_ + added_.size() > capacity_ && !resize(size_ + added_.size())) return false;
   std::uint64_t* const sorted = sorted_.get();
   const std::size_t end = size_ + added_.size();
   std::size_t from = size_;
@@ -157,13 +158,13 @@ bool SparseNumbers::promote() {
   }
   const bool shrunk = kept < size_ / 2;
   size_ = kept;
-  return !shrunk || reserve(size_);
+  return !shrunk || resize(size_);
 }
 
 // Not a vector: realloc moves large pieces by their page tables, so that growing does not need the
 // old and the new one at once.
-bool SparseNumbers::reserve(std::size_t numbers) {
-  if (numbers <= capacity_ && capacity_ <= 2 * numbers) return true;
+bool SparseNumbers::resize(std::size_t numbers) {
+  if (numbers == capacity_) return true;
   const std::size_t wanted = std::max<std::size_t>(numbers, 1);
   auto* grown = static_cast<std::uint64_t*>(
       std::realloc(static_cast<void*>(sorted_.get()), wanted * sizeof(std::uint64_t)));
@@ -176,7 +177,8 @@ bool SparseNumbers::reserve(std::size_t numbers) {
 
 std::uint64_t SparseNumbers::count() const {
   std::uint64_t numbers = size_;
-  for (const auto& [high, word] : words_) numbers += roaring_bitmap_get_cardinality(word.bitmap.get());
+  for (const auto& [high, word] : words_)
+    numbers += roaring_bitmap_get_cardinality(word.bitmap.get());
   return numbers;
 }
 
@@ -193,9 +195,8 @@ std::uint64_t SparseNumbers::middle() const {
   const std::uint64_t* const end = sorted_.get() + size_;
   const auto in_array = [&] { return place + (half - below) / sizeof(std::uint64_t); };
   for (const auto& [high, word] : words_) {
-    const std::uint64_t* const reached =
-        std::lower_bound(static_cast<const std::uint64_t*>(sorted_.get()) + place, end,
-                         joined(high, 0));
+    const std::uint64_t* const reached = std::lower_bound(
+        static_cast<const std::uint64_t*>(sorted_.get()) + place, end, joined(high, 0));
     const auto next = static_cast<std::size_t>(reached - sorted_.get());
     if (in_array() < next) return sorted_.get()[in_array()];
     below += (next - place) * sizeof(std::uint64_t);
@@ -218,9 +219,9 @@ std::uint64_t SparseNumbers::middle() const {
 }
 
 void SparseNumbers::drop_from(std::uint64_t number) {
-  size_ = static_cast<std::size_t>(
-      std::lower_bound(sorted_.get(), sorted_.get() + size_, number) - sorted_.get());
-  static_cast<void>(reserve(size_));  // a smaller piece that is refused is only memory kept
+  size_ = static_cast<std::size_t>(std::lower_bound(sorted_.get(), sorted_.get() + size_, number) -
+                                   sorted_.get());
+  static_cast<void>(resize(size_));  // a smaller piece that is refused is only memory kept
   const std::uint32_t high = high_half(number);
   auto word = words_.lower_bound(high);
   if (word != words_.end() && word->first == high && low_half(number) > 0) {
@@ -246,7 +247,8 @@ SparseNumbers::Walk::~Walk() {
 
 void SparseNumbers::Walk::open_word() {
   if (in_word_ != nullptr) roaring_free_uint32_iterator(std::exchange(in_word_, nullptr));
-  if (word_ != numbers_.words_.end()) in_word_ = roaring_create_iterator(word_->second.bitmap.get());
+  if (word_ != numbers_.words_.end())
+    in_word_ = roaring_create_iterator(word_->second.bitmap.get());
 }
 
 std::span<const std::uint64_t> SparseNumbers::Walk::next() {
@@ -258,8 +260,8 @@ std::span<const std::uint64_t> SparseNumbers::Walk::next() {
            (!words_left || high_half(sorted[place_]) < word_->first))
       block_.push_back(sorted[place_++]);
     if (!block_.empty() || !words_left) break;
-    const std::uint32_t got =
-        roaring_read_uint32_iterator(in_word_, lows_.data(), static_cast<std::uint32_t>(block_numbers));
+    const std::uint32_t got = roaring_read_uint32_iterator(
+        in_word_, lows_.data(), static_cast<std::uint32_t>(block_numbers));
     for (std::uint32_t i = 0; i < got; ++i) block_.push_back(joined(word_->first, lows_[i]));
     if (got > 0) break;
     ++word_;

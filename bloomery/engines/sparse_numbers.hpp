@@ -86,7 +86,7 @@ class SparseNumbers {
   void settle_in_words(const std::function<void(std::uint64_t)>& repeated);
   bool merge(const std::function<void(std::uint64_t)>& repeated);
   bool promote();
-  bool reserve(std::size_t numbers);
+  bool resize(std::size_t numbers);
 
   std::uint64_t most_bytes_;
   std::size_t most_added_ = 0;

@@ -63,7 +63,8 @@ TEST(SparseNumbers, AgreesWithASetAndTellsEveryRepeat) {
                              [](std::uint64_t a, const auto& b) { return a == b.first; }));
       for (const auto& [number, times] : model) {
         const auto told = repeats.find(number);
-        ASSERT_EQ(told == repeats.end() ? 0 : told->second, times - 1) << number << " seed " << seed;
+        ASSERT_EQ(told == repeats.end() ? 0 : told->second, times - 1)
+            << number << " seed " << seed;
       }
     }
   }
@@ -122,8 +123,7 @@ TEST(SparseNumbers, BytesAreAboutThoseOfTheHeap) {
 TEST(SparseNumbers, NumbersFarApartTakeLittleMoreThanEightBytes) {
   std::mt19937_64 random(8);
   SparseNumbers numbers(plenty);
-  for (int i = 0; i < 1'000'000; ++i)
-    ASSERT_TRUE(!numbers.add(random()) || numbers.settle());
+  for (int i = 0; i < 1'000'000; ++i) ASSERT_TRUE(!numbers.add(random()) || numbers.settle());
   ASSERT_TRUE(numbers.settle());
   EXPECT_LT(numbers.bytes(), 16'000'000u);
 }
