@@ -74,8 +74,8 @@ struct IntegerReport {
 Result<IntegerReport> run_integers(const std::vector<std::string>& files, const IntegerRules& rules,
                                    LineWriter& out);
 
-// A first look, which prints nothing: the smallest and the largest, numbers_in, bytes_in and what is
-// bad. The input must be one that can be read again.
+// A first look, which prints nothing: the smallest and the largest, numbers_in, bytes_in and what
+// is bad. The input must be one that can be read again.
 Result<IntegerReport> look_at_integers(const std::vector<std::string>& files,
                                        const IntegerRules& rules);
 

@@ -68,8 +68,10 @@ class Work {
     if (twice_) report_.once = 0;
     const Range whole = rules_.range.value_or(Range{0, largest_u64});
     Range part = whole;
+    // One pair of sets for all passes: the heap keeps holes where the first ones were.
+    Sets sets(allowed_, twice_);
     for (;;) {
-      const auto bound = one_pass(part);
+      const auto bound = one_pass(sets, part);
       if (!bound) return bound.error();
       if (*bound == whole.high) break;
       if (report_.passes == most_passes)
@@ -90,8 +92,9 @@ class Work {
 
   // Reads everything and keeps what is in `part`, or in as much of its beginning as the memory
   // allows; prints that, and tells where it ends.
-  Result<std::uint64_t> one_pass(Range part) {
-    Sets sets(allowed_, twice_);
+  Result<std::uint64_t> one_pass(Sets& sets, Range part) {
+    sets.seen.drop_from(0);
+    sets.again.drop_from(0);
     NumberReader numbers(files_, {rules_.format, rules_.lines, rules_.range, rules_.skip_bad});
     std::uint64_t told = 0;
     std::uint64_t numbers_in = 0;

@@ -18,6 +18,7 @@ constexpr std::size_t fewest_in_word = 64;
 constexpr std::size_t fewest_in_chunk =
     4;  // of 65536 neighbours, on average over those that have any
 constexpr std::size_t block_numbers = 4096;
+constexpr std::size_t fewest_sorted_by_bytes = 1024;
 
 std::uint32_t high_half(std::uint64_t number) { return static_cast<std::uint32_t>(number >> 32); }
 std::uint32_t low_half(std::uint64_t number) { return static_cast<std::uint32_t>(number); }
@@ -26,12 +27,31 @@ std::uint64_t joined(std::uint32_t high, std::uint32_t low) {
 }
 
 // CRoaring tells the bytes that a container would be written with. In memory an array has some room
-// to grow, and a container is two allocations and its places in three tables.
+// to grow and leaves holes when it has grown, and a container is two allocations and its places in
+// three tables.
 std::uint64_t bytes_of(const roaring_bitmap_t& bitmap) {
   constexpr std::uint64_t per_container = 56;
   const auto containers = static_cast<std::uint64_t>(bitmap.high_low_container.size);
   const std::uint64_t written = roaring_bitmap_portable_size_in_bytes(&bitmap);
-  return sizeof(roaring_bitmap_t) + containers * per_container + written + written / 8;
+  return sizeof(roaring_bitmap_t) + containers * per_container + written + written / 4;
+}
+
+// Byte by byte from the lowest, each pass keeping the order of the one before; a byte that all
+// numbers share needs no pass. `room` is as large as `numbers`.
+void sort_by_bytes(std::vector<std::uint64_t>& numbers, std::vector<std::uint64_t>& room) {
+  constexpr int passes = 8;
+  constexpr std::size_t values = 256;
+  std::array<std::array<std::uint32_t, values>, passes> counts{};
+  for (const std::uint64_t number : numbers)
+    for (int pass = 0; pass < passes; ++pass) ++counts[pass][number >> (8 * pass) & 255];
+  for (int pass = 0; pass < passes; ++pass) {
+    auto& places = counts[pass];
+    if (places[numbers[0] >> (8 * pass) & 255] == numbers.size()) continue;
+    std::uint32_t next = 0;
+    for (std::uint32_t& place : places) place = std::exchange(next, next + place);
+    for (const std::uint64_t number : numbers) room[places[number >> (8 * pass) & 255]++] = number;
+    numbers.swap(room);
+  }
 }
 
 // Numbers of one word, ascending.
@@ -63,18 +83,25 @@ SparseNumbers::SparseNumbers(std::uint64_t most_bytes)
 SparseNumbers::~SparseNumbers() = default;
 
 bool SparseNumbers::settle(const std::function<void(std::uint64_t)>& repeated) {
-  std::sort(added_.begin(), added_.end());
+  if (added_.size() < fewest_sorted_by_bytes) {
+    std::sort(added_.begin(), added_.end());
+  } else {
+    room_.resize(added_.size());
+    sort_by_bytes(added_, room_);
+  }
   settle_in_words(repeated);
   if (!merge(repeated) || !promote()) return false;
   added_.clear();
   // With the set grows what it takes at a time, so that the array is gone through seldom.
   const std::uint64_t wanted =
-      std::min<std::uint64_t>({bytes() / 16, most_bytes_ / 256, most_added});
+      std::min<std::uint64_t>({bytes() / 64, most_bytes_ / 256, most_added});
   if (wanted > most_added_) {
     most_added_ = wanted;
     added_ = {};
+    room_ = {};
+    added_.reserve(most_added_);
+    room_.reserve(most_added_);
   }
-  if (added_.capacity() < most_added_) added_.reserve(most_added_);
   return true;
 }
 
@@ -184,8 +211,8 @@ std::uint64_t SparseNumbers::count() const {
 
 std::uint64_t SparseNumbers::bytes() const {
   constexpr std::uint64_t per_word = 80;  // a node of the map
-  return (capacity_ + added_.capacity()) * sizeof(std::uint64_t) + words_bytes_ +
-         words_.size() * per_word;
+  return (capacity_ + added_.capacity() + room_.capacity()) * sizeof(std::uint64_t) +
+         words_bytes_ + words_.size() * per_word;
 }
 
 std::uint64_t SparseNumbers::middle() const {

@@ -33,7 +33,7 @@ namespace bloomery {
 
 class SparseNumbers {
  public:
-  // The numbers that wait to be settled never take more than a 32nd of `most_bytes`.
+  // The numbers that wait to be settled never take more than a 16th of `most_bytes`.
   explicit SparseNumbers(std::uint64_t most_bytes);
   SparseNumbers(const SparseNumbers&) = delete;
   SparseNumbers& operator=(const SparseNumbers&) = delete;
@@ -91,6 +91,7 @@ class SparseNumbers {
   std::uint64_t most_bytes_;
   std::size_t most_added_ = 0;
   std::vector<std::uint64_t> added_;
+  std::vector<std::uint64_t> room_;  // to sort them
   std::unique_ptr<std::uint64_t, Free> sorted_;  // ascending, different, of no word in words_
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;

@@ -23,7 +23,9 @@ build_and_run() {
 mv "$scratch/first" "$scratch/prefix"
 
 build_and_run find_package -DCMAKE_PREFIX_PATH="$scratch/prefix"
+printf '7\n5\n' | gzip >"$scratch/two.gz"
 build_and_run find_package_text -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCONSUMER_TEXT=ON
+"$scratch/find_package_text/text_consumer" "$scratch/two.gz"
 build_and_run add_subdirectory -DBLOOMERY_TREE="$here/../.."
 
 echo "== pkg-config"
@@ -36,7 +38,8 @@ LD_LIBRARY_PATH=$(dirname "$(dirname "$package")") \
   "$scratch/with_pkg_config" "$scratch/with_pkg_config.bloom"
 read -ra flags <<<"$(pkg-config --cflags --libs bloomery-text)"
 "$compiler" -std=c++20 "$here/text.cpp" "${flags[@]}" -o "$scratch/text_with_pkg_config"
-LD_LIBRARY_PATH=$(dirname "$(dirname "$package")") "$scratch/text_with_pkg_config"
+LD_LIBRARY_PATH=$(dirname "$(dirname "$package")") \
+  "$scratch/text_with_pkg_config" "$scratch/two.gz"
 
 echo "== the installed tree"
 "$scratch/prefix/bin/bloomery" --version
