@@ -211,8 +211,8 @@ std::uint64_t SparseNumbers::count() const {
 
 std::uint64_t SparseNumbers::bytes() const {
   constexpr std::uint64_t per_word = 80;  // a node of the map
-  return (capacity_ + added_.capacity() + room_.capacity()) * sizeof(std::uint64_t) +
-         words_bytes_ + words_.size() * per_word;
+  return (capacity_ + added_.capacity() + room_.capacity()) * sizeof(std::uint64_t) + words_bytes_ +
+         words_.size() * per_word;
 }
 
 std::uint64_t SparseNumbers::middle() const {

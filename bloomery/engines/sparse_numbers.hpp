@@ -91,7 +91,7 @@ class SparseNumbers {
   std::uint64_t most_bytes_;
   std::size_t most_added_ = 0;
   std::vector<std::uint64_t> added_;
-  std::vector<std::uint64_t> room_;  // to sort them
+  std::vector<std::uint64_t> room_;              // to sort them
   std::unique_ptr<std::uint64_t, Free> sorted_;  // ascending, different, of no word in words_
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
