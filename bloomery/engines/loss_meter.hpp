@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <bloomery/engines/lines.hpp>
 #include <bloomery/sets/any_set.hpp>
 
 namespace bloomery {

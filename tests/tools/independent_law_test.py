@@ -716,7 +716,8 @@ class Normalised(unittest.TestCase):
             ):
                 ran = run(*words)
                 self.assertEqual((ran.returncode, ran.stdout), (2, ""), words)
-                self.assertIn("set: its keys were normalised as 'url/9', which this version", ran.stderr)
+                self.assertIn("set: its keys were normalised as 'url/9', which this version",
+                              ran.stderr)
 
 
 if __name__ == "__main__":

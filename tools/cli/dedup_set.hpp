@@ -54,7 +54,7 @@ struct KeyedLines {
 // A new set. Refuses a rate that the memory can not hold for the keys that are told, or counted.
 SizedSet new_set(const SetWant& want, const KeyedLines& lines);
 
-// A set that was opened: under the cap from now on, and just what the flags ask for, where they ask.
+// A set that was opened: under the cap from now on, and what the flags ask for, where they ask.
 SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path);
 
 // What of --memory is left for the set itself; 0: no cap.

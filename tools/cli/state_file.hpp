@@ -1,5 +1,5 @@
-// The set file that a run of dedup goes on with: opened or begun, saved at checkpoints, and never by
-// two at once.
+// The set file that a run of dedup goes on with: opened or begun, saved at checkpoints, and never
+// by two at once.
 //
 //    StateFile state("seen.bloom", key_file, messages);
 //    SetFile file = state.exists() ? state.open() : ...;       a new set
