@@ -23,11 +23,10 @@ std::string_view without_cr(std::string_view record) {
 std::size_t field_end(std::string_view record, char separator, std::size_t start) {
   std::size_t at = start;
   if (at < record.size() && record[at] == '"') {
-    for (++at; at < record.size(); ++at) {
-      at = find_in(record, '"', at, record.size());
-      if (at + 1 >= record.size() || record[at + 1] != '"') break;
-      ++at;
-    }
+    at = find_in(record, '"', at + 1, record.size());
+    // Two quotes are one, inside.
+    while (at + 1 < record.size() && record[at + 1] == '"')
+      at = find_in(record, '"', at + 2, record.size());
   }
   return find_in(record, separator, at, record.size());
 }
