@@ -89,13 +89,13 @@ void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped
       ->expected(1)
       ->take_all();
   parser.add_flag("--no-header", flags.headless,
-                  "CSV: the first record is none; columns by number");
+                  "CSV: there is no header; columns are given by number");
   parser.add_option("--json-key", flags.json_key, "the key is at this path of a JSON line")
       ->type_name(".a.b");
   parser.add_flag("--skip-bad", flags.skip_bad, "pass over lines without such a key; " + skipped);
   parser
       .add_option("--normalize", flags.normalize,
-                  "spell keys in one way: trim, case, email, url or crawl; stored in the set file")
+                  "spell keys in one way: trim, case, email, url or crawl; a set keeps its way")
       ->type_name("PROFILE");
 }
 
