@@ -95,6 +95,14 @@ simdjson::simdjson_result<ondemand::value> walk(ondemand::document& document, co
   return found;
 }
 
+// The fast search compares a name with the bytes in the record: a\ would be found in "a\"b".
+bool needs_unescaping(const JsonPath& path) {
+  return std::any_of(path.begin(), path.end(), [](const auto& next) {
+    const auto* name = std::get_if<std::string>(&next);
+    return name != nullptr && name->find_first_of("\\\"") != std::string::npos;
+  });
+}
+
 bool is_absence(simdjson::error_code error) {
   return error == simdjson::NO_SUCH_FIELD || error == simdjson::INDEX_OUT_OF_BOUNDS ||
          error == simdjson::INCORRECT_TYPE;
@@ -196,8 +204,9 @@ JsonReader::Found JsonReader::find(std::string_view record, const JsonPath& path
   if (without_outer_blanks(record).empty() || parser_->open(record).get(document) ||
       !Parser::is_one_value(document, record))
     return {{}, no_json};
-  auto found = walk(document, path, false);
-  if (is_absence(found.error()) && record.find('\\') != std::string_view::npos) {
+  const bool unescape = needs_unescaping(path);
+  auto found = walk(document, path, unescape);
+  if (!unescape && is_absence(found.error()) && record.find('\\') != std::string_view::npos) {
     document.rewind();
     found = walk(document, path, true);
   }

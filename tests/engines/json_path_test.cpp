@@ -40,6 +40,9 @@ TEST(JsonPath, NamesAreFoundEscapedOrNot) {
   EXPECT_EQ(key(R"({"\u0061":1})", ".a"), "1");
   EXPECT_EQ(key(R"({"x":{"\u0062":2},"y":"\\"})", ".x.b"), "2");
   EXPECT_EQ(key(R"({"a \"b\".c[0]":3})", R"(."a \"b\".c[0]")"), "3");
+  // A name that ends with a backslash is not the beginning of one with a quote in it.
+  EXPECT_EQ(key(R"({"a\"b":1})", R"(."a\\")"), "! its JSON has no such key");
+  EXPECT_EQ(key(R"({"a\"b":1,"a\\":2})", R"(."a\\")"), "2");
   EXPECT_EQ(key(R"({"":4})", R"(."")"), "4");
   EXPECT_EQ(key(R"({"a":1,"a":2})", ".a"), "1");
 }
