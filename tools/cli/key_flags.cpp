@@ -95,7 +95,7 @@ void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped
   parser.add_flag("--skip-bad", flags.skip_bad, "pass over lines without such a key; " + skipped);
   parser
       .add_option("--normalize", flags.normalize,
-                  "spell keys in one way: trim, case, email, url or crawl; a set keeps its way")
+                  "spell keys in one way: trim, case, email, url or crawl; stored in the set file")
       ->type_name("PROFILE");
 }
 
