@@ -144,6 +144,11 @@ void stream_lines(std::uint64_t* to, const std::uint64_t* from, std::size_t line
 
 void stream_end() {}
 
+std::size_t find_byte(const unsigned char* bytes, std::size_t n, unsigned char wanted,
+                      std::uint32_t* places) {
+  return find_byte_from(bytes, 0, n, wanted, places, 0);
+}
+
 std::uint64_t ones_among(const std::uint64_t* words, std::size_t n) {
   std::uint64_t ones = 0;
   for (std::size_t i = 0; i < n; ++i) ones += static_cast<std::uint64_t>(std::popcount(words[i]));
@@ -191,6 +196,17 @@ void hash_words_one_by_one(const std::uint64_t* words, std::size_t n, std::uint6
                            std::uint64_t* hashes) {
   const Hasher hasher(seed);
   for (std::size_t i = 0; i < n; ++i) hashes[i] = hasher(words[i]).bits;
+}
+
+std::size_t find_byte_from(const unsigned char* bytes, std::size_t first, std::size_t n,
+                           unsigned char wanted, std::uint32_t* places, std::size_t found) {
+  while (first < n) {
+    const void* next = std::memchr(bytes + first, wanted, n - first);
+    if (next == nullptr) break;
+    first = static_cast<std::size_t>(static_cast<const unsigned char*>(next) - bytes);
+    places[found++] = static_cast<std::uint32_t>(first++);
+  }
+  return found;
 }
 
 void find_lines_one_by_one(const std::uint64_t* hashes, std::size_t n, std::uint64_t blocks,
@@ -244,6 +260,7 @@ const Kernels scalar_kernels{"scalar",
                              stream_lines,
                              stream_end,
                              ones_among,
+                             find_byte,
                              quotient_add,
                              quotient_ask};
 

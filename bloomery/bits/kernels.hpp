@@ -122,6 +122,11 @@ struct Kernels {
   // Ones among so many words.
   std::uint64_t (*count_ones)(const std::uint64_t* words, std::size_t n);
 
+  // Where this byte is among n < 2^32 others: places in rising order, and how many. There is room
+  // for n places.
+  std::size_t (*find_byte)(const unsigned char* bytes, std::size_t n, unsigned char wanted,
+                           std::uint32_t* places);
+
   // Steps on a quotient table. Adding stops at a hash for which there is no slot; `taken` tells how
   // many came before it.
   std::uint64_t (*quotient_add)(const QuotientView&, const std::uint64_t* hashes, std::size_t n,
@@ -141,6 +146,10 @@ extern const Kernels avx512_kernels;
 // What rows without a better way share with the scalar one.
 void hash_words_one_by_one(const std::uint64_t* words, std::size_t n, std::uint64_t seed,
                            std::uint64_t* hashes);
+
+// For bytes first <= i < n, behind so many places that were found before.
+std::size_t find_byte_from(const unsigned char* bytes, std::size_t first, std::size_t n,
+                           unsigned char wanted, std::uint32_t* places, std::size_t found);
 
 void find_lines_one_by_one(const std::uint64_t* hashes, std::size_t n, std::uint64_t blocks,
                            std::uint64_t* lines);

@@ -349,6 +349,34 @@ void stream_lines(std::uint64_t* to, const std::uint64_t* from, std::size_t line
 
 void stream_end() { _mm_sfence(); }
 
+// The places of the ones of a mask, from `base` on. Most masks of text have one or two: those are
+// written without a look, which needs room for two, and the end of the bytes has it (see below).
+inline std::size_t put_places(std::uint64_t mask, std::size_t base, std::uint32_t* places,
+                              std::size_t found) {
+  const auto count = static_cast<std::size_t>(_mm_popcnt_u64(mask));
+  const auto put = [&](std::size_t at) {
+    places[at] = static_cast<std::uint32_t>(
+        base + static_cast<unsigned>(__builtin_ctzll(mask | (std::uint64_t{1} << 63))));
+    mask &= mask - 1;
+  };
+  put(found);
+  put(found + 1);
+  for (std::size_t i = 2; i < count; ++i) put(found + i);
+  return found + count;
+}
+
+std::size_t find_byte(const unsigned char* bytes, std::size_t n, unsigned char wanted,
+                      std::uint32_t* places) {
+  const __m512i many = _mm512_set1_epi8(static_cast<char>(wanted));
+  std::size_t i = 0;
+  std::size_t found = 0;
+  // found <= i, so there is room for two more places as long as two bytes follow.
+  for (; i + 64 <= n; i += 64)
+    found =
+        put_places(_mm512_cmpeq_epi8_mask(_mm512_loadu_si512(bytes + i), many), i, places, found);
+  return find_byte_from(bytes, i, n, wanted, places, found);
+}
+
 std::uint64_t ones_among(const std::uint64_t* words, std::size_t n) {
   std::uint64_t ones = 0;
   for (std::size_t i = 0; i < n; ++i) ones += static_cast<std::uint64_t>(_mm_popcnt_u64(words[i]));
@@ -373,9 +401,9 @@ std::uint64_t quotient_ask(const QuotientView& view, const std::uint64_t* hashes
 
 }  // namespace
 
-const Kernels avx512_kernels{"avx512",   hash_words,  find_lines,   lines_add,
-                             lines_ask,  round_mark,  round_has,    split_add,
-                             split_ask,  fuse_locate, ribbon_ask,   stream_lines,
-                             stream_end, ones_among,  quotient_add, quotient_ask};
+const Kernels avx512_kernels{"avx512",     hash_words,   find_lines, lines_add,  lines_ask,
+                             round_mark,   round_has,    split_add,  split_ask,  fuse_locate,
+                             ribbon_ask,   stream_lines, stream_end, ones_among, find_byte,
+                             quotient_add, quotient_ask};
 
 }  // namespace bloomery

@@ -1,10 +1,13 @@
 #include <bloomery/engines/blocks.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstring>
 #include <limits>
 #include <utility>
+
+#include <bloomery/bits/kernels.hpp>
 
 namespace bloomery {
 
@@ -35,12 +38,21 @@ void Block::split(std::string_view delimiter) {
     return;
   }
   assert(delimiter.size() == 1 && "longer delimiters are found while reading");
-  const char* const last = begin + size_;
-  for (const char* line = begin; line < last;) {
-    const char* const end = static_cast<const char*>(
-        std::memchr(line, delimiter[0], static_cast<std::size_t>(last - line)));
-    records.emplace_back(line, static_cast<std::size_t>(end - line));
-    line = end + 1;
+  // So many bytes at a time that the places in them stay in the first cache.
+  constexpr std::size_t piece_bytes = 2048;
+  std::array<std::uint32_t, piece_bytes> places;
+  const char* line = begin;
+  for (std::size_t at = 0; at < size_; at += piece_bytes) {
+    const std::size_t found = kernels().find_byte(
+        reinterpret_cast<const unsigned char*>(begin + at), std::min(piece_bytes, size_ - at),
+        static_cast<unsigned char>(delimiter[0]), places.data());
+    const std::size_t before = records.size();
+    records.resize(before + found);
+    for (std::size_t i = 0; i < found; ++i) {
+      const char* const end = begin + at + places[i];
+      records[before + i] = {line, static_cast<std::size_t>(end - line)};
+      line = end + 1;
+    }
   }
 }
 

@@ -442,6 +442,26 @@ TEST_P(KernelRow, CountsOnesOneByOne) {
   }
 }
 
+TEST_P(KernelRow, FindsEveryPlaceOfAByte) {
+  std::mt19937_64 random(14);
+  // From hardly any to nothing else, and bytes that differ in one bit, at every length.
+  for (const unsigned rarity : {1u, 2u, 5u, 60u, 1000u}) {
+    for (std::size_t n = 0; n < 300; ++n) {
+      std::vector<unsigned char> bytes(n);
+      for (unsigned char& byte : bytes)
+        byte =
+            random() % rarity == 0 ? 0x0a : static_cast<unsigned char>(0x0a ^ (1 << random() % 8));
+      std::vector<std::uint32_t> expected;
+      for (std::uint32_t i = 0; i < n; ++i)
+        if (bytes[i] == 0x0a) expected.push_back(i);
+      std::vector<std::uint32_t> places(n, 0xffff'ffff);
+      const std::size_t found = row().find_byte(bytes.data(), n, 0x0a, places.data());
+      places.resize(found);
+      ASSERT_EQ(places, expected) << n;
+    }
+  }
+}
+
 TEST_P(KernelRow, IsTheRowItsNameSaysAndNotAnother) {
   EXPECT_STREQ(row().name, GetParam());
   for (const char* other : rows_here())

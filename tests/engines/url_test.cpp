@@ -143,7 +143,8 @@ TEST(Url, WhatIsLongerThanTheLimitIsNone) {
   const std::string longest = begin + std::string(longest_url - begin.size(), ' ');
   EXPECT_EQ(normal(UrlLaw::url_1, longest).size(), begin.size() + 3 * (longest_url - begin.size()));
   EXPECT_EQ(normal(UrlLaw::url_1, longest + "x"), "no URL");
-  const std::string arguments = "http://a/?" + std::string(30000, '&') + "b&c&d&e";
+  std::string arguments = "http://a/?";
+  arguments.append(30000, '&').append("b&c&d&e");
   EXPECT_EQ(normal(UrlLaw::url_1, arguments), "http://a/?b=&c=&d=&e=");
   std::string many = "http://a?";
   for (int i = 0; i < 30000; ++i) many += i % 2 == 0 ? "x&" : "\xff&";
