@@ -16,6 +16,7 @@ A transcript (transcripts/*.txt) is run in an empty directory of its own:
     ...          any text in a line; alone on a line: any lines
     <json a b>   a line that is a JSON object with at least these keys
 """
+import contextlib
 import json
 import os
 import re
@@ -109,8 +110,9 @@ def run_step(step, folder, environment):
     )
 
 
-def run_transcript(path, binary):
-    failures = []
+@contextlib.contextmanager
+def stage(binary):
+    """An empty directory in which `bloomery` is that binary: its path, and the environment."""
     with tempfile.TemporaryDirectory(prefix="bloomery-transcript-") as place:
         tools, folder = Path(place, "tools"), Path(place, "here")
         tools.mkdir()
@@ -127,17 +129,27 @@ def run_transcript(path, binary):
         for name, value in os.environ.items():
             if name.startswith(("ASAN_", "UBSAN_", "TSAN_", "LD_")):
                 environment[name] = value
+        yield folder, environment
+
+
+def run_transcript(path, binary):
+    failures = []
+    with stage(binary) as (folder, environment):
         for step in read_steps(path):
             if failure := run_step(step, folder, environment):
                 failures.append(f"{path.name}:{step.line}:\n{failure}")
     return failures
 
 
-def main():
+def binary_to_test():
     binary = os.environ.get("BLOOMERY")
     if not binary:
         raise SystemExit("set BLOOMERY to the path of the command")
-    binary = str(Path(binary).resolve())
+    return str(Path(binary).resolve())
+
+
+def main():
+    binary = binary_to_test()
     paths = sorted((HERE / "transcripts").glob("*.txt"))
     if names := sys.argv[1:]:
         paths = [path for path in paths if path.stem in names]
