@@ -102,6 +102,8 @@ Examples:
 
 void add_flags(CLI::App& parser, DedupFlags& flags) {
   add_size_flags(parser, flags.size, "chance that a new line is taken for a repeat; 1e-6");
+  parser.get_option("--memory")
+      ->description("most memory for the whole program: 512M, 2G (binary units)");
   parser.add_flag("--exact", flags.exact,
                   "lose no line; 18 to 23 bytes of memory for each different one");
   parser.add_flag("-i,--repeated", flags.repeated, "print the repeats instead of the first ones");
