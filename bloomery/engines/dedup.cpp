@@ -17,8 +17,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto progress_interval = std::chrono::milliseconds(100);
 constexpr std::uint64_t first_keys_of_a_pipe = 1'000'000;
-// Keys that are added before the set is asked again whether it is overfull.
-constexpr std::size_t keys_at_once = 1024;
 // Adding goes one block after the other: it feeds no more.
 constexpr unsigned most_useful_threads = 8;
 
@@ -186,8 +184,9 @@ class Adding {
     std::uint64_t fresh = work.no_key;
     marks_.assign(work.all ? 0 : work.key_count, false);
     Marks& marks = work.all ? work.fresh : marks_;
-    for (std::size_t first = 0; first < work.key_count; first += keys_at_once) {
-      const std::size_t count = std::min(keys_at_once, work.key_count - first);
+    const std::size_t step = meter_.most_at_once();
+    for (std::size_t first = 0; first < work.key_count; first += step) {
+      const std::size_t count = std::min(step, work.key_count - first);
       const auto added = set_.add_all(work.keys, first, count, marks.span(first, count));
       if (!added) return added.error();
       meter_.add(*added, count - *added);
@@ -267,7 +266,7 @@ class Printing {
       : out_(out), delimiter_(delimiter), rules_(rules) {}
 
   Result<void> print(Work& work) {
-    if (work.block.file == 0 && !work.head.empty()) print_head(work.head);
+    if (!work.head.empty()) print_head(work.head);
     if (rules_.repeats_out != nullptr)
       for_each_run(work, false, [&](std::string_view run) { rules_.repeats_out->append(run); });
     // What is wanted moves to the front: from there it is one write.
@@ -293,9 +292,10 @@ class Printing {
     return out_.good() && (rules_.repeats_out == nullptr || rules_.repeats_out->good());
   }
 
+  // Once to each writer: not behind what is there, from another file or an earlier run.
   void print_head(std::string_view head) {
     for (LineWriter* out : {&out_, rules_.repeats_out}) {
-      if (out == nullptr) continue;
+      if (out == nullptr || out->bytes_written() > 0) continue;
       out->append(head);
       out->append(delimiter_);
     }

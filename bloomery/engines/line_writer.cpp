@@ -42,7 +42,8 @@ LineWriter::LineWriter(int lent_fd, std::string name, std::size_t buffer_bytes)
       buffer_(new char[buffer_bytes]) {}
 
 Result<LineWriter> LineWriter::create(const std::string& path, Overwrite overwrite) {
-  if (path == "-") return LineWriter(STDOUT_FILENO, "standard output");
+  if (path == "-" || path == "/dev/stdout") return LineWriter(STDOUT_FILENO, "standard output");
+  if (path == "/dev/stderr") return LineWriter(STDERR_FILENO, "standard error");
   if (is_special(path)) {
     const int fd = open_again(path);
     if (fd < 0) return can_not_write(path, errno);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include <bloomery/engines/lines.hpp>
@@ -29,6 +30,9 @@ class LossMeter {
     all_repeats_ += repeats;
     if (measures_ && fresh_ + repeats_ >= step_) settle();
   }
+
+  // Lines that may be added between two calls of add().
+  std::size_t most_at_once() const { return static_cast<std::size_t>(least_step_); }
 
   double lost() {
     if (measures_) settle();
@@ -57,7 +61,7 @@ class LossMeter {
       lost_ += likely_lost(fresh_, mean);
     rate_ = after;
     fresh_ = repeats_ = 0;
-    step_ = std::max(least_step, set_.adds() / (set_.overfull() ? 8 : 32));
+    step_ = std::max(least_step_, set_.adds() / (set_.overfull() ? 8 : 32));
   }
 
   // Of the truly new lines a part `mean` was lost and the rest was fresh. Not held against the
@@ -89,7 +93,10 @@ class LossMeter {
   }
 
   static constexpr double crowded = 0.5;
-  static constexpr std::uint64_t least_step = lines_per_batch;
+  // A small set fills within a few lines, and its rate with it.
+  static std::uint64_t least_step(std::uint64_t capacity) {
+    return std::clamp<std::uint64_t>(capacity / 32, 8, lines_per_batch);
+  }
   const AnySet& set_;
   double other_rate_;
   bool measures_ = false;
@@ -99,7 +106,8 @@ class LossMeter {
   std::uint64_t fresh_ = 0;
   std::uint64_t repeats_ = 0;
   std::uint64_t all_repeats_ = 0;
-  std::uint64_t step_ = least_step;
+  const std::uint64_t least_step_ = least_step(set_.capacity());
+  std::uint64_t step_ = least_step_;
 };
 
 }  // namespace bloomery

@@ -107,6 +107,16 @@ class StateTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr.decode())
         self.assertEqual(self.out_sum(), self.expected)
 
+    def test_two_that_begin_a_state_at_once_wait_for_each_other(self):
+        runs = [subprocess.Popen([BLOOMERY, "dedup", "--state", "S", "in"], cwd=self.folder,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                for _ in range(2)]
+        outs = [run.communicate()[0] for run in runs]
+        codes = [run.returncode for run in runs]
+        # Who comes in the very moment of creation is refused; nobody prints what is not remembered.
+        self.assertIn(0, codes)
+        self.assertEqual(hashlib.sha256(b"".join(outs)).hexdigest(), self.expected)
+
     def test_an_output_that_somebody_changed_is_refused(self):
         self.expect_done()
         with open(self.folder / "OUT", "ab") as out:

@@ -148,7 +148,7 @@ void add_flags(CLI::App& parser, DedupFlags& flags) {
 
 // A file that others can see grow, and that can be cut: not a pipe, not a device.
 bool is_plain_file(const Word& path) {
-  if (!path || *path == "-") return false;
+  if (!path || *path == "-" || path->starts_with("/dev/")) return false;
   std::error_code unseen;
   const auto status = std::filesystem::status(*path, unseen);
   return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
@@ -157,6 +157,11 @@ bool is_plain_file(const Word& path) {
 // One spelling for one file, also before it is there.
 std::string full_path(const std::string& path) {
   return std::filesystem::weakly_canonical(std::filesystem::absolute(path)).string();
+}
+
+bool is_same_file(const std::string& one, const std::string& other) {
+  std::error_code unseen;
+  return full_path(one) == full_path(other) || std::filesystem::equivalent(one, other, unseen);
 }
 
 void expect_fitting(const DedupFlags& flags) {
@@ -174,9 +179,16 @@ void expect_fitting(const DedupFlags& flags) {
   if (flags.output.path || flags.repeated)
     refuse("--in-place writes the kept lines back; leave --output and --repeated out");
   if (flags.files.empty()) refuse("--in-place needs the files to replace");
-  for (const std::string& path : flags.files) {
+  for (std::size_t i = 0; i < flags.files.size(); ++i) {
+    const std::string& path = flags.files[i];
     if (!is_plain_file(path))
       refuse(fmt::format("--in-place replaces files, and {} is none", path));
+    for (std::size_t j = 0; j < i; ++j)
+      if (is_same_file(path, flags.files[j]))
+        refuse(
+            fmt::format("{} and {} are one file: all its lines would be repeats the second time; "
+                        "name it once",
+                        flags.files[j], path));
   }
 }
 
@@ -191,19 +203,15 @@ void expect_apart(const DedupFlags& flags) {
   if (flags.output.path && *flags.output.path != "-")
     written.push_back({"--output", *flags.output.path});
   if (flags.dups && *flags.dups != "-") written.push_back({"--dups", *flags.dups});
-  const auto same = [](const std::string& one, const std::string& other) {
-    std::error_code unseen;
-    return full_path(one) == full_path(other) || std::filesystem::equivalent(one, other, unseen);
-  };
   for (std::size_t i = 0; i < written.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j)
-      if (same(written[i].path, written[j].path))
+      if (is_same_file(written[i].path, written[j].path))
         refuse(fmt::format("{} and {} name the same file, {}", written[j].flag, written[i].flag,
                            written[i].path));
     // Without a state the output takes its place only when all was read.
     if (written[i].flag == "--output" && !flags.state) continue;
     for (const std::string& path : flags.files)
-      if (path != "-" && same(path, written[i].path))
+      if (path != "-" && is_same_file(path, written[i].path))
         refuse(fmt::format("{} is an input; give {} another name", path, written[i].flag));
   }
 }
@@ -323,7 +331,12 @@ class DedupRun {
   // and that come again.
   LineWriter open_out() {
     tell_of_unended();
-    if (!resumable_) return open_output(flags_.output);
+    if (!resumable_) {
+      LineWriter out = open_output(flags_.output);
+      // So that another run that begins at the same time waits for this one.
+      if (state_ && !state_->exists()) state_->save(*file_).value();
+      return out;
+    }
     const std::string& path = *flags_.output.path;
     const std::uint64_t from = bytes_to_keep(path);
     file_->output = {full_path(path), from, false};

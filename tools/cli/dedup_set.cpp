@@ -57,16 +57,20 @@ std::uint64_t fitting_keys(const KindRow& row, Want want) {
 Want fit(Want want, SizedBy& by, const KindRow& row, const SetWant& asked,
          const KeyedLines& lines) {
   const std::uint64_t fitting = fitting_keys(row, want);
+  // A state without a plan gets all there is: what later runs bring must fit too.
+  const bool keeps_growing = asked.saved && by == SizedBy::sample;
   if (want.keys == 0) {
     by = SizedBy::memory;
     want.keys = fitting;
     return want;
   }
-  if (want.keys <= fitting) return want;
-  if (by == SizedBy::keys)
+  if (want.keys <= fitting && !keeps_growing) return want;
+  if (want.keys > fitting && by == SizedBy::keys)
     refuse_too_many(print_count(want.keys) + " keys (--keys)", want.keys, row, want, fitting,
                     asked);
-  const auto distinct = estimate_distinct(lines.files, lines.rules, lines.how).value();
+  const std::uint64_t distinct =
+      want.keys <= fitting ? want.keys
+                           : estimate_distinct(lines.files, lines.rules, lines.how).value();
   if (distinct > fitting)
     refuse_too_many("about " + print_count(distinct) + " different lines", distinct, row, want,
                     fitting, asked);
