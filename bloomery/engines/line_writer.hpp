@@ -33,8 +33,9 @@ class LineWriter {
 
   // Writes to a descriptor that stays open and stays the caller's. The name is for sentences.
   LineWriter(int lent_fd, std::string name, std::size_t buffer_bytes = default_buffer_bytes);
-  // "-" and "/dev/stdout" are the standard output, also when that is a file; "/dev/stderr" likewise. Error with Code::exists when there is such a file and it shall not
-  // be replaced.
+  // "-" and "/dev/stdout" are the standard output, also when that is a file; "/dev/stderr" is the
+  // standard error.
+  // Error with Code::exists when there is such a file and it shall not be replaced.
   static Result<LineWriter> create(const std::string& path, Overwrite overwrite);
 
   // Goes on writing a file of ours in place, behind its first `bytes`; what is there beyond them is
