@@ -165,7 +165,7 @@ TEST(Url, APlainAuthorityIsTakenApartAsUriparserDoes) {
   int plain = 0;
   for (int round = 0; round < 50000; ++round) {
     std::string text = word(random, "abzABZ019.-_~", 12);
-    if (random() % 2 == 0) text += ":" + word(random, "0123456789", 6);
+    if (random() % 2 == 0) text.append(":").append(word(random, "0123456789", 6));
     if (random() % 8 == 0) text += word(random, "ab:@[]%.!", 3);
     const auto ours = detail::split_plain_authority(text);
     if (!ours) continue;
@@ -234,7 +234,8 @@ TEST(Url, DotSegmentsGoAsUriparserHasThemGo) {
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
   for (int round = 0; round < 30000; ++round) {
-    std::string path = "/" + word(random, "a../.", 12);
+    std::string path = "/";
+    path += word(random, "a../.", 12);
     const std::string url = "x://h" + path;
     Parsed parsed(url);
     ASSERT_TRUE(parsed.good) << url;
