@@ -158,8 +158,12 @@ Result<bool> BlockInputs::fill(Block& block) {
   for (;; ++turn_) {
     if (!reader_) {
       if (turn_ == files_.size()) return false;
+      // A named pipe that nobody writes to waits as it is opened.
+      if (before_wait_ && !all_regular({files_[turn_]}))
+        if (const auto told = before_wait_(); !told) return told.error();
       auto file = InputFile::open(files_[turn_], rules_.decode);
       if (!file) return file.error();
+      file->before_wait(before_wait_);
       reader_.emplace(std::move(*file), rules_, block_bytes_);
       first_of_file_ = true;
     }

@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <bloomery/engines/input_file.hpp>
@@ -70,8 +71,6 @@ class BlockReader {
 
   // False at the end, with an empty block.
   Result<bool> fill(Block& block);
-  // False when fill() would wait for somebody else to write.
-  bool ready() const { return at_end_ || (lines_ ? lines_->ready() : file_->ready()); }
   std::uint64_t bytes_read() const { return lines_ ? lines_->bytes_read() : bytes_read_; }
   std::uint64_t file_bytes_read() const {
     return lines_ ? lines_->file_bytes_read() : file_->file_bytes_read();
@@ -104,7 +103,8 @@ class BlockInputs {
 
   // False at the end of the last file.
   Result<bool> fill(Block& block);
-  bool ready() const { return !reader_ || reader_->ready(); }
+  // Called by fill() when it has to wait for a pipe, or for somebody to open one.
+  void before_wait(BeforeWait call) { before_wait_ = std::move(call); }
 
   const LineRules& rules() const { return rules_; }
   const std::vector<std::string>& files() const { return files_; }
@@ -117,6 +117,7 @@ class BlockInputs {
   std::size_t block_bytes_;
   std::size_t turn_ = 0;
   bool first_of_file_ = true;
+  BeforeWait before_wait_;
   std::optional<BlockReader> reader_;
   std::uint64_t bytes_before_ = 0;  // in the files that are done
   std::uint64_t file_bytes_before_ = 0;

@@ -16,6 +16,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto progress_interval = std::chrono::milliseconds(100);
+// Milliseconds until the reader of a silent pipe looks again: what others do, or the clock.
+constexpr int busy_wait = 10;
+constexpr int longest_wait = 3'600'000;
 constexpr std::uint64_t first_keys_of_a_pipe = 1'000'000;
 // Adding goes one block after the other: it feeds no more.
 constexpr unsigned most_useful_threads = 8;
@@ -334,7 +337,12 @@ class Flow {
         delimiter_(inputs.rules().delimiter),
         adding_(set, inputs, rules),
         printing_(out, delimiter_, rules),
-        ring_(blocks_for(useful_threads(rules.threads))) {}
+        ring_(blocks_for(useful_threads(rules.threads))) {
+    inputs_.before_wait([this] { return before_wait(); });
+  }
+  ~Flow() { inputs_.before_wait({}); }
+  Flow(const Flow&) = delete;
+  Flow& operator=(const Flow&) = delete;
 
   Result<DedupReport> to_the_end() {
     const unsigned threads = useful_threads(rules_.threads);
@@ -408,6 +416,22 @@ class Flow {
     if (starving_ && printed_ == read_) flush(lock);
   }
 
+  // A slow pipe (tail -f) shall not wait for a full buffer: nothing to read means time to write,
+  // and to save. Also in the middle of a line, or between two files.
+  Result<int> before_wait() {
+    Lock lock(mutex_);
+    starving_ = true;
+    if (printed_ == read_ && !printer_busy_) flush(lock);
+    if (!failed_ && printed_ == read_ && !adder_busy_ && !printer_busy_ && checkpoint_due())
+      take_checkpoint(lock);
+    if (failed_) return *failed_;
+    // Others are still at work, and might fail: nobody shall wait for input then.
+    if (printed_ != read_ || printer_busy_) return busy_wait;
+    if (!rules_.checkpoint || added_ == saved_) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_checkpoint_ - Clock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, longest_wait));
+  }
+
   void flush(Lock& lock) {
     printer_busy_ = true;
     unlocked(lock, [&] { return printing_.flush(); });
@@ -428,11 +452,6 @@ class Flow {
 
   void read(Lock& lock, Hashing& hashing) {
     reader_busy_ = true;
-    // A slow pipe (tail -f) shall not wait for a full buffer: nothing to read means time to write.
-    if (!inputs_.ready()) {
-      starving_ = true;
-      if (printed_ == read_ && !printer_busy_) flush(lock);
-    }
     Work& work = at(read_);
     work.hashed = false;
     bool got = false;

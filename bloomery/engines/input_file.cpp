@@ -149,6 +149,7 @@ InputFile::InputFile(InputFile&& other) noexcept
       start_(other.start_),
       offset_(other.offset_),
       size_bytes_(other.size_bytes_),
+      before_wait_(std::move(other.before_wait_)),
       unpacking_(std::move(other.unpacking_)) {}
 
 InputFile& InputFile::operator=(InputFile&& other) noexcept {
@@ -160,6 +161,7 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
   start_ = other.start_;
   offset_ = other.offset_;
   size_bytes_ = other.size_bytes_;
+  before_wait_ = std::move(other.before_wait_);
   unpacking_ = std::move(other.unpacking_);
   return *this;
 }
@@ -224,7 +226,21 @@ Result<std::size_t> InputFile::read_unpacked(std::span<char> into) {
   }
 }
 
+Result<void> InputFile::wait_for_more() const {
+  pollfd asked{fd_, POLLIN, 0};
+  int milliseconds = 0;
+  // -1 is left to read(), which goes on after signals.
+  while (milliseconds >= 0 && ::poll(&asked, 1, milliseconds) <= 0) {
+    const auto next = before_wait_();
+    if (!next) return next.error();
+    milliseconds = *next;
+  }
+  return {};
+}
+
 Result<std::size_t> InputFile::read_file(std::span<char> into) {
+  if (before_wait_ && !regular_)
+    if (const auto waited = wait_for_more(); !waited) return waited.error();
   const std::size_t wanted = std::min(into.size(), most_at_once);
   ssize_t got = 0;
   do {

@@ -16,15 +16,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <bloomery/engines/decoder.hpp>
 #include <bloomery/error.hpp>
 
 namespace bloomery {
+
+// Called when a read has to wait for somebody else to write, so that what is in hand can go out
+// before. Returns the milliseconds after which it wants to be called again if there is still
+// nothing, or -1: never. An Error ends the read.
+using BeforeWait = std::function<Result<int>()>;
 
 class InputFile {
  public:
@@ -51,6 +58,7 @@ class InputFile {
   std::uint64_t file_bytes_read() const;
   // False when read() would wait for somebody else to write.
   bool ready() const;
+  void before_wait(BeforeWait call) { before_wait_ = std::move(call); }
   // For sentences: the path, or "standard input".
   const std::string& name() const { return name_; }
 
@@ -60,6 +68,7 @@ class InputFile {
   InputFile(int fd, std::string name);
   Result<void> look();
   Result<void> recognise(OpenDecoder decode);
+  Result<void> wait_for_more() const;
   Result<std::size_t> read_file(std::span<char> into);
   Result<std::size_t> read_unpacked(std::span<char> into);
   void close() noexcept;
@@ -70,6 +79,7 @@ class InputFile {
   std::uint64_t start_ = 0;   // where descriptor 0 stood when it was opened; 0 for paths
   std::uint64_t offset_ = 0;  // of the next read, from the start of a regular file
   std::uint64_t size_bytes_ = 0;
+  BeforeWait before_wait_;
   std::unique_ptr<Unpacking> unpacking_;  // none: read() is the file as it is
 };
 
