@@ -23,7 +23,7 @@ from pathlib import Path
 BINARY = os.environ.get("BLOOMERY") or sys.exit("set BLOOMERY to the path of the command")
 SEED = int(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].isdigit() else 20260705
 RANDOM_LINES = 10_000_000 if os.environ.get("BLOOMERY_BIG") == "1" else 1_000_000
-PATIENCE = 60  # seconds after which something hangs
+PATIENCE = 240  # seconds after which something hangs, on a machine with much else to do
 
 # A process starts with the peak memory of the one it was forked from, so a small one measures.
 MEASURE = """
