@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <span>
 #include <utility>
 
@@ -31,6 +33,17 @@ int open_again(const std::string& path) {
     fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   } while (fd < 0 && errno == EINTR);
   return fd;
+}
+
+// So that a file that was just made is there after a power loss, with the bytes that are synced. As
+// far as the system allows: it is not said where it does not.
+void sync_directory_of(const std::string& path) {
+  std::error_code unseen;
+  const auto target = std::filesystem::canonical(path, unseen);
+  if (unseen) return;
+  const detail::Descriptor directory(
+      ::open(target.parent_path().c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  if (directory.is_open()) static_cast<void>(::fsync(directory.number()));
 }
 
 }  // namespace
@@ -58,7 +71,8 @@ Result<LineWriter> LineWriter::create(const std::string& path, Overwrite overwri
   return out;
 }
 
-Result<LineWriter> LineWriter::resume(const std::string& path, std::uint64_t bytes) {
+Result<LineWriter> LineWriter::resume(const std::string& path, std::uint64_t bytes,
+                                     const std::function<Result<void>()>& before_cut) {
   int fd = -1;
   do {
     fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | (bytes == 0 ? O_CREAT : 0), 0666);
@@ -66,6 +80,9 @@ Result<LineWriter> LineWriter::resume(const std::string& path, std::uint64_t byt
   if (fd < 0) return can_not_write(path, errno);
   LineWriter out(fd, path);
   out.owned_ = detail::Descriptor(fd);
+  // Two that write one file would write over each other. Where there are no locks nobody can tell.
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return Error{Code::io, path + " is being written by another run; run again after it"};
   struct stat facts {};
   if (::fstat(fd, &facts) != 0) return can_not_write(path, errno);
   if (!S_ISREG(facts.st_mode))
@@ -73,6 +90,9 @@ Result<LineWriter> LineWriter::resume(const std::string& path, std::uint64_t byt
   if (static_cast<std::uint64_t>(facts.st_size) < bytes)
     return Error{Code::mismatch, path + " has " + std::to_string(facts.st_size) + " bytes, where " +
                                      std::to_string(bytes) + " were written"};
+  if (bytes == 0) sync_directory_of(path);
+  if (before_cut)
+    if (auto done = before_cut(); !done) return done.error();
   const auto length = static_cast<off_t>(bytes);
   if (::ftruncate(fd, length) != 0 || ::lseek(fd, length, SEEK_SET) != length)
     return can_not_write(path, errno);

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,7 +41,10 @@ class LineWriter {
 
   // Goes on writing a file of ours in place, behind its first `bytes`; what is there beyond them is
   // cut off. Made if it is missing and `bytes` is 0. Error with Code::mismatch when it is shorter.
-  static Result<LineWriter> resume(const std::string& path, std::uint64_t bytes);
+  // It is locked (flock) until it is closed: an Error when another writer that resumed it has it.
+  // before_cut() is called when it is locked, and not changed yet; its Error is handed on.
+  static Result<LineWriter> resume(const std::string& path, std::uint64_t bytes,
+                                   const std::function<Result<void>()>& before_cut = {});
 
   LineWriter(LineWriter&& other) noexcept;
   LineWriter& operator=(LineWriter&& other) = delete;

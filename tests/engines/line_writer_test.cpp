@@ -184,6 +184,30 @@ TEST(LineWriter, GoesOnBehindTheBytesThatAreKnown) {
   EXPECT_FALSE(LineWriter::resume("/dev/null", 0));
 }
 
+TEST(LineWriter, AFileThatIsGoneOnWithHasOneWriter) {
+  const Scratch scratch;
+  const std::string path = scratch.file("out", "one\ntwo\n");
+  auto first = LineWriter::resume(path, 4).value();
+  const auto second = LineWriter::resume(path, 0);
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().sentence.find("another run"), std::string::npos);
+  EXPECT_EQ(bytes_of(path), "one\n");
+  EXPECT_TRUE(first.close());
+  EXPECT_TRUE(LineWriter::resume(path, 4));
+}
+
+TEST(LineWriter, WhatRefusesBeforeTheCutLeavesTheFile) {
+  const Scratch scratch;
+  const std::string path = scratch.file("out", "one\ntwo\n");
+  const auto refused = LineWriter::resume(path, 4, [&]() -> Result<void> {
+    EXPECT_EQ(bytes_of(path), "one\ntwo\n");
+    return Error{Code::io, "no"};
+  });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().sentence, "no");
+  EXPECT_EQ(bytes_of(path), "one\ntwo\n");
+}
+
 TEST(LineWriter, ABlockKeepsItsPlaceAmongOtherBytes) {
   const Scratch scratch;
   auto out = LineWriter::create(scratch.path("out"), Overwrite::refuse).value();

@@ -331,8 +331,8 @@ class DedupRun {
 
   // With a state and a file of our own, the two agree at every moment: the state knows a length up
   // to which the output is just what it was given. It is saved with that length before a byte is
-  // written, and whatever is behind it after a crash is cut off: lines that the state does not know
-  // and that come again.
+  // cut or written, and whatever is behind it after a crash is cut off: lines that the state does
+  // not know and that come again.
   LineWriter open_out() {
     tell_of_unended();
     if (!resumable_) {
@@ -342,10 +342,14 @@ class DedupRun {
       return out;
     }
     const std::string& path = *flags_.output.path;
-    const std::uint64_t from = bytes_to_keep(path);
-    file_->output = {full_path(path), from, false};
-    state_->save(*file_).value();
-    auto out = LineWriter::resume(path, from);
+    const std::uint64_t size = size_of(path);
+    const std::uint64_t from = bytes_to_keep(path, size);
+    auto out = LineWriter::resume(path, from, [&]() -> Result<void> {
+      // Locked from here on; before, another run may have been at it.
+      if (size_of(path) != size) refuse(fmt::format("{} was changed by another run", path));
+      file_->output = {full_path(path), from, false};
+      return state_->save(*file_);
+    });
     return out ? std::move(*out) : throw Failure(out.error());
   }
 
@@ -353,19 +357,30 @@ class DedupRun {
     return file_->output && file_->output->path == full_path(path);
   }
 
-  // How much of the output a state knows.
-  std::uint64_t bytes_to_keep(const std::string& path) const {
-    std::error_code unseen;
-    if (flags_.output.force || !std::filesystem::exists(path, unseen)) return 0;
-    if (!is_known_output(path)) refuse(fmt::format("{} exists; --force replaces it", path));
-    const WrittenOutput& known = *file_->output;
-    const std::uint64_t bytes = std::filesystem::file_size(path);
-    if (bytes < known.bytes || (known.ended && bytes != known.bytes))
+  // Of a file that is missing: 0.
+  static std::uint64_t size_of(const std::string& path) {
+    std::error_code failed;
+    const bool exists = std::filesystem::exists(path, failed);
+    const std::uint64_t bytes = exists ? std::filesystem::file_size(path, failed) : 0;
+    if (failed) refuse(fmt::format("{} can not be looked at: {}", path, failed.message()));
+    return bytes;
+  }
+
+  // How much of the output a state knows; `bytes` are there. The lines that a run wrote that did not
+  // end are kept also with --force: they do not come again, and the same words shall go on.
+  std::uint64_t bytes_to_keep(const std::string& path, std::uint64_t bytes) const {
+    const bool known = is_known_output(path);
+    const bool unended = known && !file_->output->ended && file_->output->bytes > 0;
+    if (flags_.output.force && !(unended && bytes >= file_->output->bytes)) return 0;
+    if (bytes == 0 && !unended) return 0;
+    if (!known) refuse(fmt::format("{} exists; --force replaces it", path));
+    const WrittenOutput& output = *file_->output;
+    if (bytes < output.bytes || (output.ended && bytes != output.bytes))
       refuse(
           fmt::format("{} has {} bytes, and {} left it with {}: somebody has changed it. Give "
                       "another output, or --force to begin it anew",
-                      path, bytes, *flags_.state, known.bytes));
-    return known.bytes;
+                      path, bytes, *flags_.state, output.bytes));
+    return output.bytes;
   }
 
   void tell_of_unended() {
