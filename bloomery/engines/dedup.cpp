@@ -62,8 +62,8 @@ class Marks {
 // A block on its way.
 struct Work {
   Block block;
-  std::string head;
-  Lines records;  // without the head
+  std::string head;  // if it is to be printed
+  Lines records;     // without the head
   bool hashed = false;
   HashedTexts keys;
   std::size_t key_count = 0;
@@ -347,6 +347,8 @@ class Flow {
   Result<DedupReport> to_the_end() {
     const unsigned threads = useful_threads(rules_.threads);
     if (!on_threads(threads, [this](unsigned) { work(); })) work();
+    // Blocks that were added before an Error came are printed with any number of threads.
+    while (!printer_busy_ && printed_ < added_ && printing_.print(at(printed_))) ++printed_;
     // What was decided is right, also when the run ends with an Error: that is the one to tell.
     if (const auto flushed = printing_.flush(); !flushed && !failed_) failed_ = flushed.error();
     if (failed_) return *failed_;
@@ -389,9 +391,10 @@ class Flow {
 
   // A checkpoint comes also while nothing else does.
   void wait(Lock& lock) {
-    if (rules_.checkpoint && added_ != saved_)
+    if (rules_.checkpoint && added_ != saved_ && !checkpoint_due())
       changed_.wait_until(lock, next_checkpoint_);
     else
+      // One that is due waits for whoever adds or prints, and is told.
       changed_.wait(lock);
   }
 
@@ -441,12 +444,14 @@ class Flow {
   void add(Lock& lock) {
     adder_busy_ = true;
     Work& work = at(added_);
+    bool good = false;
     unlocked(lock, [&] {
       auto added = adding_.add(work);
-      if (added) adding_.tell();
+      good = added.has_value();
+      if (good) adding_.tell();
       return added;
     });
-    ++added_;
+    added_ += good;
     adder_busy_ = false;
   }
 
@@ -460,7 +465,10 @@ class Flow {
       const auto filled = inputs_.fill(work.block);
       if (!filled) refused = filled.error();
       got = filled && *filled;
-      return got ? take_head(work) : Result<void>();
+      if (!got) return {};
+      if (const auto taken = take_head(work); !taken) refused = taken.error();
+      got = !refused;
+      return {};
     });
     starving_ = reader_busy_ = false;
     if (refused) input_failed_ = refused;
@@ -476,12 +484,15 @@ class Flow {
     if (!rules_.on_head || !work.block.first_of_file) return {};
     work.block.split(delimiter_);
     work.head = work.block.records.front();
-    if (work.block.file == 0)
-      head_ = work.head;
-    else if (work.head != head_)
+    if (head_ && work.head != head_->text)
       return Error{Code::mismatch, inputs_.name_of(work.block.file) + " has another header than " +
-                                       inputs_.name_of(0) + "; give files with the same columns"};
-    return rules_.on_head(work.block.file, work.head);
+                                       head_->from + "; give files with the same columns"};
+    if (auto told = rules_.on_head(work.block.file, work.head); !told) return told;
+    if (head_)
+      work.head.clear();  // it was printed before
+    else
+      head_ = Head{work.head, inputs_.name_of(work.block.file)};
+    return {};
   }
 
   bool checkpoint_due() const {
@@ -507,7 +518,7 @@ class Flow {
   const std::string delimiter_;
   Adding adding_;
   Printing printing_;
-  std::string head_;
+  std::optional<Head> head_ = rules_.printed_head;
   Clock::time_point next_checkpoint_ = Clock::now() + rules_.checkpoint_every;
 
   std::mutex mutex_;  // of all that follows

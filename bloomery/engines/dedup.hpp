@@ -61,6 +61,12 @@ struct Against {
   MakeKeys make_keys = {};
 };
 
+// The first record of a file, which is no line.
+struct Head {
+  std::string text;
+  std::string from;  // the file, for sentences
+};
+
 struct DedupRules {
   bool repeated = false;              // print the repeats instead of the first ones
   LineWriter* repeats_out = nullptr;  // repeats go here as well
@@ -71,6 +77,8 @@ struct DedupRules {
   // The first record of each file is no line but its head: told before any line of the file is
   // looked at, and printed once, before the first line. Heads must be equal.
   std::function<Result<void>(std::size_t file, std::string_view head)> on_head = {};
+  // What is gone on with has it already: it is not printed again.
+  std::optional<Head> printed_head = {};
   Threads threads = {1};
   // Before each block is added: for sets that forget by time.
   std::function<Result<void>(AnySet&)> before_adding = {};

@@ -440,6 +440,46 @@ TEST_F(Dedup, TheHeadOfEachFileIsToldAndPrintedOnce) {
   EXPECT_NE(failed.error().sentence.find("another header"), std::string::npos);
 }
 
+TEST_F(Dedup, TheHeadIsThatOfTheFirstFileThatHasOneOrOfWhatIsGoneOnWith) {
+  DedupRules rules{
+      .on_head = [](std::size_t, std::string_view) -> Result<void> { return {}; }};
+  const std::vector<std::string> files = {scratch.file("none", ""), scratch.file("a", "key\n1\n"),
+                                          scratch.file("b", "key\n2\n1\n")};
+  AnySet set = text_set();
+  EXPECT_EQ(run(set, BlockInputs(files), rules).out, "key\n1\n2\n");
+  rules.printed_head = Head{"key", "before"};
+  AnySet again = text_set();
+  EXPECT_EQ(run(again, BlockInputs(files), rules).out, "1\n2\n");
+  rules.printed_head = Head{"id", "before"};
+  auto out = LineWriter::create(scratch.path("out"), Overwrite::replace).value();
+  AnySet other = text_set();
+  BlockInputs unlike(files);
+  const auto failed = dedup(other, unlike, out, rules);
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().sentence.find("another header than before"), std::string::npos);
+}
+
+// Many blocks, of which a late one is refused: what was right before it comes with any threads.
+TEST_F(Dedup, WhatCameBeforeARefusedBlockIsPrintedWithAnyThreads) {
+  std::string bytes;
+  for (int i = 0; i < 20'000; ++i) bytes += std::to_string(i) + ",x\n";
+  const std::string path = scratch.file("in", bytes + "no comma\n");
+  std::string expected;
+  for (const unsigned threads : {1u, 2u, 2u, 2u, 4u, 4u, 4u}) {
+    AnySet set = text_set("hash-set", {.keys = 20'000});
+    BlockInputs inputs({path}, {}, 4096);
+    auto out = LineWriter::create(scratch.path("out"), Overwrite::replace).value();
+    const auto failed =
+        dedup(set, inputs, out, {.make_keys = before_comma(), .threads = {threads}});
+    ASSERT_FALSE(failed);
+    ASSERT_TRUE(out.close());
+    const std::string printed = bytes_of(scratch.path("out"));
+    if (threads == 1) expected = printed;
+    EXPECT_GT(printed.size(), 100'000u);
+    EXPECT_EQ(printed, expected) << threads;
+  }
+}
+
 TEST_F(Dedup, SeveralSetsAreAskedBeforeEachWithItsOwnKeys) {
   AnySet by_line = text_set("blocked", {.keys = 100, .rate = 1e-6});
   AnySet by_key = text_set("blocked", {.keys = 100, .rate = 1e-6}, 9);

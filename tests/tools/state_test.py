@@ -190,6 +190,22 @@ class StateTest(unittest.TestCase):
         self.assertIn(b"OUT exists", second.stderr)
         self.assertEqual((self.folder / "OUT").read_bytes(), b"first\n")
 
+    def test_a_checkpoint_waits_for_a_slow_reader_without_work(self):
+        run = subprocess.Popen([BLOOMERY, "dedup", "--state", "S", "--checkpoint", "1ms", "-T", "2",
+                                "in"], cwd=self.folder, stdout=subprocess.PIPE)
+        run.stdout.read(1)
+        time.sleep(0.5)
+
+        def ticks():
+            return sum(map(int, Path(f"/proc/{run.pid}/stat").read_text().split()[13:15]))
+
+        before = ticks()
+        time.sleep(2)
+        spent = (ticks() - before) / os.sysconf("SC_CLK_TCK")
+        run.communicate()
+        self.assertEqual(run.returncode, 0)
+        self.assertLess(spent, 0.5)
+
     def test_a_state_that_is_in_use_is_waited_for(self):
         self.expect_done()
         fifo = self.folder / "fifo"

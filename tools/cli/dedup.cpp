@@ -350,7 +350,18 @@ class DedupRun {
       file_->output = {full_path(path), from, false};
       return state_->save(*file_);
     });
-    return out ? std::move(*out) : throw Failure(out.error());
+    if (!out) throw Failure(out.error());
+    if (from > 0 && cutter_.has_header()) how_.printed_head = Head{header_of(path), path};
+    return std::move(*out);
+  }
+
+  // Of a CSV file of ours.
+  std::string header_of(const std::string& path) const {
+    LineRules rules = lines_;
+    rules.decode = nullptr;
+    auto reader = LineReader::open(path, rules).value();
+    static_cast<void>(reader.next().value());
+    return reader.header();
   }
 
   bool is_known_output(const std::string& path) const {
@@ -477,7 +488,9 @@ class DedupRun {
       fill_in(progress, sum.file_bytes_in);
       auto out = LineWriter::create(path, Overwrite::replace);
       if (!out) throw Failure(out.error());
-      BlockInputs inputs({path}, lines_);
+      const std::vector<std::string> only = {path};
+      how_.on_head = keys_.on_head(only);
+      BlockInputs inputs(only, lines_);
       const auto found = dedup(set(), inputs, *out, how_);
       if (!found) throw Failure(found.error());
       if (found->repeats > 0) close_output(*out);
