@@ -163,9 +163,12 @@ class Hashing {
   std::vector<std::string_view> kept_;
 };
 
+// From their bits where they are overfull: the formula goes by keys that were fresh, and there most
+// were not.
 double rate_of_others(const std::vector<Against>& others) {
   double rate = 0;
-  for (const Against& other : others) rate += other.set->expected_rate_now();
+  for (const Against& other : others)
+    rate += other.set->overfull() ? other.set->rate_now() : other.set->expected_rate_now();
   return rate;
 }
 

@@ -361,6 +361,8 @@ Exit run(const CheckFlags& flags, Messages& messages) {
                  {flags.key_file, flags.keys}, flags.trust ? Verify::header : Verify::checksums,
                  [&](const std::string& path) { opening.rename("reading " + path); });
   opening.finish();
+  if (!flags.quiet)
+    for (const auto& one : sets.each()) warn_if_overfull(one->file.set, one->name, messages);
   expect_inputs(flags);
   Check check(flags, sets, messages);
   const Counts counts = flags.lists.empty() ? check.plain() : check.verified();

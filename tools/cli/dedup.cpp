@@ -175,6 +175,9 @@ void expect_fitting(const DedupFlags& flags) {
     refuse(
         "--checkpoint can not be used with --repeated or --dups: a run that is gone on with would "
         "take what it had read before for repeats");
+  const bool prints = !flags.in_place && (!flags.output.path || *flags.output.path == "-");
+  if (flags.dups && *flags.dups == "-" && prints)
+    refuse("--dups - would mix the repeats with the other lines; give -o a file, or use --repeated");
   if (!flags.in_place) return;
   if (flags.state)
     refuse(
@@ -261,6 +264,10 @@ class DedupRun {
 
   Exit run() {
     open_sets();
+    if (flags_.checkpoint && resumable_ && forgets())
+      refuse(
+          "--checkpoint can not be used with a window and --output: a run that is gone on with "
+          "would print again what the window has forgotten by then; leave it out");
     const DedupReport report = flags_.in_place ? replace_files() : print_all();
     if (reader_gone_) return Exit::good;
     warn(report);
@@ -272,6 +279,7 @@ class DedupRun {
   using Clock = std::chrono::steady_clock;
 
   AnySet& set() { return file_->set; }
+  bool forgets() { return AnySet::find_row(set().kind().name)->forgets; }
 
   // -- what is asked, and remembered --------------------------------------------------------------
 
@@ -313,6 +321,7 @@ class DedupRun {
       expect_line_keys(other.file.set, path);
       if (other.file.set.input() != InputForm::hashed)
         refuse(fmt::format("{} is a set of integers; 'bloomery check -v' asks it", path));
+      warn_if_overfull(other.file.set, path, messages_);
       // --normalize is for the set that is made; others know their own.
       other.spelling = {other.file.set.rules().strip_cr,
                         normalizer_of(KeyFlags{}, other.file.set, path)};
@@ -435,7 +444,7 @@ class DedupRun {
     if (!flags_.state) return;
     if (flags_.checkpoint)
       how_.checkpoint_every = parse_duration("--checkpoint", *flags_.checkpoint).value();
-    else if (resumable_ && !AnySet::find_row(set().kind().name)->forgets)
+    else if (resumable_ && !forgets())
       how_.checkpoint_every = default_checkpoint;
     else
       return;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "command.hpp"
+#include "units.hpp"
 
 namespace bloomery::cli {
 
@@ -41,6 +42,13 @@ Image image_of(const SetFile& file) {
 
 void save_set(const std::string& path, const SetFile& file, Overwrite overwrite) {
   save_image(path, image_of(file), {overwrite}).value();
+}
+
+void warn_if_overfull(const AnySet& set, const std::string& path, Messages& messages) {
+  if (!set.overfull()) return;
+  messages.warning(
+      fmt::format("{} is overfull: it was planned for {} keys, and strangers pass at {} now", path,
+                  print_count(set.capacity()), print_rate(set.rate_now())));
 }
 
 std::string hash_name(const AnySet& set) {

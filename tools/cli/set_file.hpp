@@ -8,6 +8,7 @@
 #include <bloomery/storage/image.hpp>
 
 #include "flags.hpp"
+#include "messages.hpp"
 #include "report.hpp"
 
 namespace bloomery::cli {
@@ -30,6 +31,9 @@ SetFile open_set(const std::string& path, const Word& key_file, Verify verify);
 Image image_of(const SetFile& file);
 // Under this name, in one step.
 void save_set(const std::string& path, const SetFile& file, Overwrite overwrite);
+
+// For those who ask a set that they did not fill.
+void warn_if_overfull(const AnySet& set, const std::string& path, Messages& messages);
 
 // "xxh3-64", "siphash-1-3", or "none" for exact maps.
 std::string hash_name(const AnySet& set);
