@@ -70,6 +70,11 @@ std::string fresh_name() {
   return name;
 }
 
+// Of a file that has no other.
+std::string name_of(const detail::Descriptor& file) {
+  return "/proc/self/fd/" + std::to_string(file.number());
+}
+
 // To find a name that nobody has.
 constexpr int most_tries = 100;
 
@@ -211,10 +216,11 @@ DurableFile::DurableFile(DurableFile&& other) noexcept
 // list decide, and the umask can not be asked for without changing it under other threads.
 Result<void> DurableFile::make_temporary(unsigned mode) {
 #ifdef O_TMPFILE
-  // A file without a name goes with its process, however that ends.
+  // A file without a name goes with its process, however that ends. It gets its name through /proc;
+  // where that is not there, it has one from the beginning.
   file_ = detail::Descriptor(unless_interrupted(
       [&] { return ::openat(directory_.number(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
-  if (file_.is_open()) return {};
+  if (file_.is_open() && ::access(name_of(file_).c_str(), F_OK) == 0) return {};
 #endif
   for (int tries = 0; tries < most_tries; ++tries) {
     const std::string name = fresh_name();
@@ -297,7 +303,7 @@ Result<void> DurableFile::commit() {
 // A link can not replace a file, so what has no name gets a temporary one just before the final
 // one. 0, or what the system says.
 int DurableFile::name_temporarily() {
-  const std::string own = "/proc/self/fd/" + std::to_string(file_.number());
+  const std::string own = name_of(file_);
   for (int tries = 0; tries < most_tries; ++tries) {
     temporary_ = fresh_name();
     if (::linkat(AT_FDCWD, own.c_str(), directory_.number(), temporary_.c_str(),
