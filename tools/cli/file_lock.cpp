@@ -23,6 +23,15 @@ bool is_current(const std::string& path, int descriptor) {
          named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
+// To write, though nothing is: network file systems give the lock of a writer only to those who may
+// write (flock(2), "NFS details").
+detail::Descriptor open_to_lock(const std::string& path) {
+  detail::Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+  if (!file.is_open())
+    file = detail::Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return file;
+}
+
 int wait_for(int descriptor) {
   int failed = 0;
   do {
@@ -36,7 +45,7 @@ int wait_for(int descriptor) {
 FileLock::FileLock(const std::string& path, Messages& messages) {
   bool told = false;
   for (;;) {
-    held_ = detail::Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    held_ = open_to_lock(path);
     if (!held_.is_open()) return;
     if (flock(held_.number(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK && !told)
@@ -56,7 +65,7 @@ bool FileLock::holds(const std::string& path) const {
 
 // The old file stays locked until the new one is: who waits for it must not come between.
 bool FileLock::move_to(const std::string& path) {
-  detail::Descriptor next(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  detail::Descriptor next = open_to_lock(path);
   if (!next.is_open() || flock(next.number(), LOCK_EX | LOCK_NB) != 0) return false;
   held_ = std::move(next);
   return holds(path);
