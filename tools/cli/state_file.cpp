@@ -16,10 +16,9 @@ StateFile::StateFile(std::string path, Word key_file, Messages& messages)
   if (path_ == "-") refuse("--state needs a file that can be read again; give it a name");
   std::error_code unseen;
   exists_ = std::filesystem::exists(path_, unseen);
-  if (exists_)
-    lock_.emplace(path_, messages);
-  else
-    expect_creatable(path_, false);
+  if (exists_) lock_.emplace(path_, messages);
+  // Asked before a line is printed that could not be remembered.
+  expect_creatable(path_, exists_);
 }
 
 SetFile StateFile::open() const { return open_set(path_, key_file_, Verify::checksums); }
