@@ -72,7 +72,7 @@ Result<LineWriter> LineWriter::create(const std::string& path, Overwrite overwri
 }
 
 Result<LineWriter> LineWriter::resume(const std::string& path, std::uint64_t bytes,
-                                     const std::function<Result<void>()>& before_cut) {
+                                      const std::function<Result<void>()>& before_cut) {
   int fd = -1;
   do {
     fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | (bytes == 0 ? O_CREAT : 0), 0666);

@@ -441,8 +441,7 @@ TEST_F(Dedup, TheHeadOfEachFileIsToldAndPrintedOnce) {
 }
 
 TEST_F(Dedup, TheHeadIsThatOfTheFirstFileThatHasOneOrOfWhatIsGoneOnWith) {
-  DedupRules rules{
-      .on_head = [](std::size_t, std::string_view) -> Result<void> { return {}; }};
+  DedupRules rules{.on_head = [](std::size_t, std::string_view) -> Result<void> { return {}; }};
   const std::vector<std::string> files = {scratch.file("none", ""), scratch.file("a", "key\n1\n"),
                                           scratch.file("b", "key\n2\n1\n")};
   AnySet set = text_set();

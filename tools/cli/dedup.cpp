@@ -177,7 +177,8 @@ void expect_fitting(const DedupFlags& flags) {
         "take what it had read before for repeats");
   const bool prints = !flags.in_place && (!flags.output.path || *flags.output.path == "-");
   if (flags.dups && *flags.dups == "-" && prints)
-    refuse("--dups - would mix the repeats with the other lines; give -o a file, or use --repeated");
+    refuse(
+        "--dups - would mix the repeats with the other lines; give -o a file, or use --repeated");
   if (!flags.in_place) return;
   if (flags.state)
     refuse(
@@ -364,7 +365,6 @@ class DedupRun {
     return std::move(*out);
   }
 
-  // Of a CSV file of ours.
   std::string header_of(const std::string& path) const {
     LineRules rules = lines_;
     rules.decode = nullptr;
@@ -386,8 +386,8 @@ class DedupRun {
     return bytes;
   }
 
-  // How much of the output a state knows; `bytes` are there. The lines that a run wrote that did not
-  // end are kept also with --force: they do not come again, and the same words shall go on.
+  // How much of the output a state knows; `bytes` are there. What a run wrote that did not end is
+  // kept also with --force: those lines do not come again, and the same words shall go on.
   std::uint64_t bytes_to_keep(const std::string& path, std::uint64_t bytes) const {
     const bool known = is_known_output(path);
     const bool unended = known && !file_->output->ended && file_->output->bytes > 0;
