@@ -265,10 +265,6 @@ class DedupRun {
 
   Exit run() {
     open_sets();
-    if (flags_.checkpoint && resumable_ && forgets())
-      refuse(
-          "--checkpoint can not be used with a window and --output: a run that is gone on with "
-          "would print again what the window has forgotten by then; leave it out");
     const DedupReport report = flags_.in_place ? replace_files() : print_all();
     if (reader_gone_) return Exit::good;
     warn(report);
