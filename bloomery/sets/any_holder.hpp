@@ -289,6 +289,12 @@ struct Holder : AnySet::Body {
       return Error{Code::unsupported,
                    "a " + std::string(K::id.name) + " set forgets nothing by time; use a window"};
   }
+  std::uint64_t time_span() const override {
+    if constexpr (Forgetting<K>)
+      return held.kind().time_span();
+    else
+      return 0;
+  }
   void cap_memory(std::uint64_t bytes) override {
     if constexpr (requires { held.cap_memory(bytes); }) held.cap_memory(bytes);
   }

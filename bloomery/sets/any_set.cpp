@@ -272,6 +272,8 @@ Result<void> AnySet::advance_to(std::uint64_t time, std::uint64_t span) {
   return body_->advance_to(time, span);
 }
 
+std::uint64_t AnySet::time_span() const { return body_->time_span(); }
+
 void AnySet::cap_memory(std::uint64_t bytes) { body_->cap_memory(bytes); }
 
 Result<std::uint64_t> AnySet::best_fold(double rate) const { return body_->best_fold(rate); }

@@ -159,7 +159,8 @@ class WindowBloom {
     at.slice = std::max(at.slice, now);
     return {};
   }
-  bool is_timed() const { return head().span != 0; }
+  std::uint64_t time_span() const { return head().span; }
+  bool is_timed() const { return time_span() != 0; }
 
   // Some generation took more than its share: only time can bring that about.
   bool overfull() const {

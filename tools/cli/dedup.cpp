@@ -3,6 +3,7 @@
 // If the set is wrong: a new line is lost, about `expected_lost` of them; --exact loses none.
 //          A state and its output always agree: see DedupRun::open_out.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -10,6 +11,7 @@
 #include <CLI/App.hpp>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include <bloomery/engines/dedup.hpp>
@@ -187,16 +189,18 @@ void expect_fitting(const DedupFlags& flags) {
   if (flags.output.path || flags.repeated)
     refuse("--in-place writes the kept lines back; leave --output and --repeated out");
   if (flags.files.empty()) refuse("--in-place needs the files to replace");
-  for (std::size_t i = 0; i < flags.files.size(); ++i) {
-    const std::string& path = flags.files[i];
+  std::map<std::pair<dev_t, ino_t>, std::string> seen;
+  for (const std::string& path : flags.files) {
     if (!is_plain_file(path))
       refuse(fmt::format("--in-place replaces files, and {} is none", path));
-    for (std::size_t j = 0; j < i; ++j)
-      if (is_same_file(path, flags.files[j]))
-        refuse(
-            fmt::format("{} and {} are one file: all its lines would be repeats the second time; "
-                        "name it once",
-                        flags.files[j], path));
+    struct stat facts {};
+    if (::stat(path.c_str(), &facts) != 0) continue;  // told by who reads it
+    const auto [before, first] = seen.try_emplace({facts.st_dev, facts.st_ino}, path);
+    if (!first)
+      refuse(
+          fmt::format("{} and {} are one file: all its lines would be repeats the second time; "
+                      "name it once",
+                      before->second, path));
   }
 }
 
@@ -289,6 +293,7 @@ class DedupRun {
     how_.on_head = keys_.on_head(flags_.files);
     SizedSet sized = new_set(want_, {flags_.files, lines_, how_});
     by_ = sized.by;
+    if (want_.window) span_ = want_.window->span;
     file_.emplace(SetFile{std::move(sized.set), {}, flags_.hash.key_file.has_value()});
     set().rules().strip_cr = spelling_.strip_cr;
     if (spelling_.normalizer) set().rules().normalisation = spelling_.normalizer->name();
@@ -300,6 +305,7 @@ class DedupRun {
     SizedSet sized = kept_set(std::move(set()), want_, *flags_.state);
     file_->set = std::move(sized.set);
     by_ = sized.by;
+    span_ = std::chrono::milliseconds(set().time_span());
     const bool strip = set().rules().strip_cr;
     if (flags_.lines.crlf && (crlf_of(flags_.lines, Crlf::keep) == Crlf::strip) != strip)
       refuse(fmt::format("{} {} carriage returns; leave --crlf out", *flags_.state,
@@ -344,7 +350,7 @@ class DedupRun {
     if (!resumable_) {
       LineWriter out = open_output(flags_.output);
       // So that another run that begins at the same time waits for this one.
-      if (state_ && !state_->exists()) state_->save(*file_).value();
+      if (state_ && !state_->exists()) state_->hold_place(*file_).value();
       return out;
     }
     const std::string& path = *flags_.output.path;
@@ -425,9 +431,8 @@ class DedupRun {
       progress.update(bytes_before + now.file_bytes_in, now.lines_in);
     };
     how_.on_overfull = [this](const DedupReport& now) { warn_overfull(now); };
-    const bool timed = want_.window && want_.window->timed();
-    if (timed)
-      how_.before_adding = [span = want_.window->span](AnySet& set) {
+    if (span_.count() > 0)
+      how_.before_adding = [span = span_](AnySet& set) {
         using namespace std::chrono;
         const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
         return set.advance_to(static_cast<std::uint64_t>(now.count()),
@@ -568,6 +573,7 @@ class DedupRun {
   std::optional<StateFile> state_;
   std::optional<SetFile> file_;
   SizedBy by_ = SizedBy::sample;
+  std::chrono::milliseconds span_{0};  // of a window that forgets by time
   DedupRules how_;
   bool reader_gone_ = false;
 };

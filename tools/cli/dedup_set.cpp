@@ -168,6 +168,12 @@ SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path) {
     differs(fmt::format("is not exact but a {}", row.id.name), "--exact");
   if (want.window && !row.forgets)
     differs(fmt::format("is no window but a {}", row.id.name), "--window");
+  if (want.window && want.window->span.count() != static_cast<std::int64_t>(set.time_span()))
+    differs(set.time_span() == 0
+                ? std::string("is a window of lines, not of time")
+                : fmt::format("is a window of {}",
+                              print_seconds(static_cast<double>(set.time_span()) / 1000)),
+            "--window");
   if (want.window && !want.window->timed() && set.capacity() < want.window->lines)
     differs(fmt::format("remembers {} lines", print_count(set.capacity())), "--window");
   const Want size = want_of(want.size);

@@ -21,6 +21,17 @@ StateFile::StateFile(std::string path, Word key_file, Messages& messages)
   expect_creatable(path_, exists_);
 }
 
+StateFile::~StateFile() {
+  std::error_code unseen;
+  if (holds_place_ && lock_ && lock_->holds(path_)) std::filesystem::remove(path_, unseen);
+}
+
+Result<void> StateFile::hold_place(const SetFile& file) {
+  auto saved = save(file);
+  holds_place_ = saved.has_value();
+  return saved;
+}
+
 SetFile StateFile::open() const { return open_set(path_, key_file_, Verify::checksums); }
 
 Result<void> StateFile::save(const SetFile& file) {
@@ -31,6 +42,7 @@ Result<void> StateFile::save(const SetFile& file) {
   const Overwrite overwrite = exists_ ? Overwrite::replace : Overwrite::refuse;
   if (auto saved = save_image(path_, image_of(file), {overwrite}); !saved) return saved;
   exists_ = true;
+  holds_place_ = false;
   if (!lock_) lock_.emplace();
   if (!lock_->move_to(path_))
     return Error{Code::mismatch,

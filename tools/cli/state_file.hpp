@@ -26,16 +26,24 @@ class StateFile {
   // Waits for others that have it, and says so.
   StateFile(std::string path, Word key_file, Messages& messages);
 
+  ~StateFile();
+  StateFile(const StateFile&) = delete;
+  StateFile& operator=(const StateFile&) = delete;
+
   bool exists() const { return exists_; }
   const std::string& path() const { return path_; }
   SetFile open() const;
   // An Error, also when somebody else has changed the file.
   Result<void> save(const SetFile& file);
+  // Saves a new set before there is anything in it, so that others wait for this run. Unless it is
+  // saved again the file goes with this object.
+  Result<void> hold_place(const SetFile& file);
 
  private:
   std::string path_;
   Word key_file_;
   bool exists_;
+  bool holds_place_ = false;
   std::optional<FileLock> lock_;
 };
 
