@@ -1,0 +1,201 @@
+#include "dedup_flags.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <CLI/App.hpp>
+#include <filesystem>
+#include <map>
+
+#include "command.hpp"
+#include "units.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+bool is_same_file(const std::string& one, const std::string& other) {
+  std::error_code unseen;
+  return full_path(one) == full_path(other) || std::filesystem::equivalent(one, other, unseen);
+}
+
+// Refuses flags that exclude each other.
+void expect_together(const DedupFlags& flags) {
+  if (flags.checkpoint && !flags.state)
+    refuse("--checkpoint saves a state; name it with --state F");
+  if (flags.checkpoint && (flags.repeated || flags.dups))
+    refuse(
+        "--checkpoint can not be used with --repeated or --dups: a run that is gone on with would "
+        "take what it had read before for repeats");
+  const bool prints = !flags.in_place && (!flags.output.path || *flags.output.path == "-");
+  if (flags.dups && *flags.dups == "-" && prints)
+    refuse(
+        "--dups - would mix the repeats with the other lines; give -o a file, or use --repeated");
+  if (!flags.in_place) return;
+  if (flags.state)
+    refuse(
+        "--in-place and --state exclude each other: a second run would find every line in the "
+        "state, and empty the files; use --output");
+  if (flags.output.path || flags.repeated)
+    refuse("--in-place writes the kept lines back; leave --output and --repeated out");
+  if (flags.files.empty()) refuse("--in-place needs the files to replace");
+  std::map<std::pair<dev_t, ino_t>, std::string> seen;
+  for (const std::string& path : flags.files) {
+    if (!is_plain_file(path))
+      refuse(fmt::format("--in-place replaces files, and {} is none", path));
+    struct stat facts {};
+    if (::stat(path.c_str(), &facts) != 0) continue;  // told by who reads it
+    const auto [before, first] = seen.try_emplace({facts.st_dev, facts.st_ino}, path);
+    if (!first)
+      refuse(
+          fmt::format("{} and {} are one file: all its lines would be repeats the second time; "
+                      "name it once",
+                      before->second, path));
+  }
+}
+
+// Refuses two names for one file where the one would be lost to the other.
+void expect_apart(const DedupFlags& flags) {
+  struct Named {
+    std::string flag;
+    std::string path;
+  };
+  std::vector<Named> written;
+  if (flags.state) written.push_back({"--state", *flags.state});
+  if (flags.output.path && *flags.output.path != "-")
+    written.push_back({"--output", *flags.output.path});
+  if (flags.dups && *flags.dups != "-") written.push_back({"--dups", *flags.dups});
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j)
+      if (is_same_file(written[i].path, written[j].path))
+        refuse(fmt::format("{} and {} name the same file, {}", written[j].flag, written[i].flag,
+                           written[i].path));
+    // Without a state the output takes its place only when all was read.
+    if (written[i].flag == "--output" && !flags.state) continue;
+    for (const std::string& path : flags.files)
+      if (path != "-" && is_same_file(path, written[i].path))
+        refuse(fmt::format("{} is an input; give {} another name", path, written[i].flag));
+  }
+}
+
+}  // namespace
+
+const char* const dedup_story =
+    R"(Lines come out in the order they came in, while they come in. A line is
+remembered in a few bits, so a new line can be taken for a repeat and be lost,
+with at most the chance --rate. The report tells how many lines that probably
+was; above half a line there is a warning. --exact remembers 128-bit hashes
+instead, 18 to 23 bytes a line, and loses nothing (use --exact --hardened if
+somebody may choose lines to collide).
+
+Without --keys, files are sampled to size the set, and for a pipe the set grows.
+--memory is a hard cap on the whole program, but for a line longer than 256 KiB,
+which is held whole beside it. If the lines do not fit it at the rate asked for,
+files are refused before anything is printed; for a pipe a warning comes at that
+moment, and --strict makes it exit code 3.
+
+--state F keeps the set in a file: lines that an earlier run printed are repeats.
+With --output the two always agree. F is saved every 60 seconds (--checkpoint),
+after the output was synced, with the length of the output in it; a run that was
+killed is run again with the same words, cuts the output to that length and goes
+on, and what comes out is the same. A later run with the same F and the same
+output goes on behind what is there. Without --output F is saved at the end, or
+at each --checkpoint.
+
+--window N forgets: a line is a repeat if it came among the last N different
+ones; --window 24h: if it came in that time (with --keys, the most lines in it).
+
+The key of a line is the whole line, or a part of it (--field, --csv, --json-key),
+spelled in one way if wanted (--normalize); what is printed is the line as it
+came. A CSV header is printed once. --against F drops what a set file has, by the
+spelling that is stored in F.
+
+The report (--stats, --json, or when standard error is a terminal):
+  lines_in, lines_out, repeats, memory_bytes, rate_now, expected_lost, seconds,
+  bytes_in
+
+Exit codes: 0 good, 2 error, 3 overfull with --strict.
+
+Examples:
+  bloomery dedup access.log > once.log
+  bloomery dedup --stats *.gz > once.txt
+  bloomery dedup --exact -o unique.txt names.txt
+  bloomery dedup -i names.txt                   # only the repeats
+  bloomery dedup --state seen.bloom -o new.txt today.txt
+  bloomery dedup --against blocked.bloom mails.txt
+  bloomery dedup --csv --column email --normalize email people.csv
+  tail -f log | bloomery dedup --window 24h -n 10M
+  find . -print0 | bloomery dedup -0
+)";
+
+void add_dedup_flags(CLI::App& parser, DedupFlags& flags) {
+  add_size_flags(parser, flags.size, "chance that a new line is taken for a repeat; 1e-6");
+  parser.get_option("--memory")
+      ->description("most memory for the whole program: 512M, 2G (binary units)");
+  parser.add_flag("--exact", flags.exact,
+                  "lose no line; 18 to 23 bytes of memory for each different one");
+  parser.add_flag("-i,--repeated", flags.repeated, "print the repeats instead of the first ones");
+  parser.add_option("-D,--dups", flags.dups, "write the repeats to this file as well")
+      ->type_name("FILE");
+  parser.add_option("--state", flags.state, "remember lines in this set file from run to run")
+      ->type_name("F");
+  parser
+      .add_option("--checkpoint", flags.checkpoint,
+                  "how often the state is saved: 60s, 5min; 60s by default with --output")
+      ->type_name("TIME");
+  parser
+      .add_option("--against", flags.against,
+                  "drop the lines that this set file has; may be given several times")
+      ->type_name("F")
+      ->expected(1)
+      ->take_all();
+  parser
+      .add_option("--window", flags.window,
+                  "forget lines after so many others, or so much time: 10M, 24h")
+      ->type_name("N|TIME");
+  parser.add_flag("--in-place", flags.in_place,
+                  "replace each file by its lines that did not come before");
+  parser
+      .add_option("-T,--threads", flags.threads,
+                  "how many; the same lines come out with any; 0, the default: all cores")
+      ->type_name("N");
+  add_line_flags(parser, flags.lines);
+  add_crlf_flag(parser, flags.lines,
+                "whether a carriage return at the end of a line counts (keep, the default) or two "
+                "lines that differ only in it are the same (strip)");
+  add_key_flags(parser, flags.keys, "they are printed, and counted");
+  add_output_flags(parser, flags.output);
+  add_hash_flags(parser, flags.hash);
+  add_key_file_flag(parser, flags.hash.key_file);
+  parser.add_flag("--stats", flags.stats, "the report on standard error");
+  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
+  parser.add_flag("--strict", flags.strict, "exit with 3 if the set became overfull");
+  add_speech_flags(parser, flags.speech);
+  add_progress_flag(parser, flags.speech);
+}
+
+bool is_plain_file(const Word& path) {
+  if (!path || *path == "-" || path->starts_with("/dev/")) return false;
+  std::error_code unseen;
+  const auto status = std::filesystem::status(*path, unseen);
+  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+}
+
+std::string full_path(const std::string& path) {
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(path)).string();
+}
+
+void expect_fitting(const DedupFlags& flags) {
+  expect_together(flags);
+  expect_apart(flags);
+}
+
+Threads threads_of(const DedupFlags& flags) {
+  if (!flags.threads || *flags.threads == "0") return {0};
+  const auto count = parse_keys("--threads", *flags.threads);
+  if (!count || *count > most_threads)
+    refuse(fmt::format("--threads does not take '{}'; give a number from 0 (all cores) to {}",
+                       *flags.threads, most_threads));
+  return {static_cast<unsigned>(*count)};
+}
+
+}  // namespace bloomery::cli
