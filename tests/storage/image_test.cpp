@@ -216,7 +216,8 @@ TEST(Image, RefusesToBeSavedWhenItCouldNotBeOpened) {
   bad.push_back(small_image());
   bad.back().output = WrittenOutput{"", 1, true};
   bad.push_back(small_image());
-  bad.back().output = WrittenOutput{std::string(4097, 'x'), 1, true};
+  bad.back().output = WrittenOutput{"", 1, true};
+  bad.back().output->path.assign(4097, 'x');
   for (std::size_t i = 0; i < bad.size(); ++i) EXPECT_FALSE(save_image(scratch / "a", bad[i])) << i;
   EXPECT_TRUE(scratch.names().empty());
 }
