@@ -38,13 +38,20 @@ std::uint64_t fitting_keys(const KindRow& row, Want want) {
   return low;
 }
 
+// The --memory that leaves so much for the set: set_memory() the other way round.
+std::uint64_t memory_for(const SetWant& want, std::uint64_t set_bytes) {
+  std::uint64_t left = set_bytes;
+  if (want.exact && want.saved) left = left / 20 * 36 + 36;
+  if (want.exact) left = left / 7 * 8 + 8;
+  return program_bytes + dedup_overhead(want.threads) + left;
+}
+
 [[noreturn]] void refuse_too_many(const std::string& which, std::uint64_t keys, const KindRow& row,
                                   const Want& want, std::uint64_t fitting, const SetWant& asked) {
-  const std::uint64_t cap = parse_memory("--memory", *asked.size.memory).value();
   Want needed = want;
   needed.keys = keys;
   needed.memory_bytes = 0;
-  const std::uint64_t bytes = row.planned_bytes(needed).value() + (cap - want.memory_bytes);
+  const std::uint64_t bytes = memory_for(asked, row.planned_bytes(needed).value());
   refuse(fmt::format("{} do not fit --memory {}{}, only {} do; give --memory {}M, or {}", which,
                      *asked.size.memory,
                      row.exact ? "" : fmt::format(" at rate {}", print_rate(want.rate)),
@@ -57,14 +64,15 @@ std::uint64_t fitting_keys(const KindRow& row, Want want) {
 Want fit(Want want, SizedBy& by, const KindRow& row, const SetWant& asked,
          const KeyedLines& lines) {
   const std::uint64_t fitting = fitting_keys(row, want);
-  // A state without a plan gets all there is: what later runs bring must fit too.
-  const bool keeps_growing = asked.saved && by == SizedBy::sample;
+  // A state without a plan gets all there is, since what later runs bring must fit too; but an exact
+  // set grows, up to the cap.
+  const bool takes_all = asked.saved && by == SizedBy::sample && !row.exact;
   if (want.keys == 0) {
     by = SizedBy::memory;
-    want.keys = fitting;
+    want.keys = row.exact ? 0 : fitting;
     return want;
   }
-  if (want.keys <= fitting && !keeps_growing) return want;
+  if (want.keys <= fitting && !takes_all) return want;
   if (want.keys > fitting && by == SizedBy::keys)
     refuse_too_many(print_count(want.keys) + " keys (--keys)", want.keys, row, want, fitting,
                     asked);
@@ -75,7 +83,8 @@ Want fit(Want want, SizedBy& by, const KindRow& row, const SetWant& asked,
     refuse_too_many("about " + print_count(distinct) + " different lines", distinct, row, want,
                     fitting, asked);
   by = SizedBy::memory;
-  want.keys = fitting;
+  // Growing needs room for a table twice; what is planned need not grow.
+  want.keys = row.exact ? distinct : fitting;
   return want;
 }
 
@@ -127,8 +136,11 @@ std::uint64_t set_memory(const SetWant& want) {
     refuse(fmt::format("--memory {} leaves no room for the set; give at least {}M",
                        *want.size.memory, (beside + least_set_bytes) >> 20));
   const std::uint64_t left = cap - beside;
+  if (!want.exact) return left;
+  // A table that grows is there twice for a moment, and the heap has pages of its own between them.
+  const std::uint64_t tables = left - left / 8;
   // Saving an exact set takes a copy of its hashes: 16 bytes a key beside the 18 to 23.
-  return want.exact && want.saved ? left / 36 * 20 : left;
+  return want.saved ? tables / 36 * 20 : tables;
 }
 
 SizedSet new_set(const SetWant& want, const KeyedLines& lines) {
@@ -150,9 +162,7 @@ SizedSet new_set(const SetWant& want, const KeyedLines& lines) {
   if (capped) size = fit(size, by, row, want, lines);
   // Where a fifth of the lines are repeats, as is common, memory that is never used would be
   // cleared for nothing. Else the set grows once.
-  if (want.exact && by == SizedBy::sample) size.keys -= size.keys / 5;
-  // An exact set that is not told how many takes what it needs, up to the cap.
-  if (want.exact && by != SizedBy::keys && capped) size.keys = 0;
+  if (want.exact && by == SizedBy::sample && !capped) size.keys -= size.keys / 5;
   return {made(row, size, want.hash), by};
 }
 
