@@ -64,8 +64,8 @@ std::uint64_t memory_for(const SetWant& want, std::uint64_t set_bytes) {
 Want fit(Want want, SizedBy& by, const KindRow& row, const SetWant& asked,
          const KeyedLines& lines) {
   const std::uint64_t fitting = fitting_keys(row, want);
-  // A state without a plan gets all there is, since what later runs bring must fit too; but an exact
-  // set grows, up to the cap.
+  // A state without a plan gets all there is, since what later runs bring must fit too; but an
+  // exact set grows, up to the cap.
   const bool takes_all = asked.saved && by == SizedBy::sample && !row.exact;
   if (want.keys == 0) {
     by = SizedBy::memory;
