@@ -204,6 +204,7 @@ namespace {
 
 // How far ahead of the entry in hand the next table lines are called for.
 constexpr std::size_t ahead = 16;
+constexpr std::size_t line_bytes = 64;
 
 }  // namespace
 
@@ -213,7 +214,12 @@ Result<std::size_t> HashSet::add_all(std::span<const WideHash> hashes, bool* fre
     if (i + ahead < hashes.size()) {
       const WideHash next = hashes[i + ahead];
       const Shard& shard = shards_[shard_of(next)];
-      if (shard.slots != 0) __builtin_prefetch(shard.entries().data() + shard.home(next), 1);
+      if (shard.slots != 0) {
+        // An add pushes the entries behind it along, often into the next cache line.
+        const WideHash* const home = shard.entries().data() + shard.home(next);
+        __builtin_prefetch(home, 1);
+        __builtin_prefetch(home + line_bytes / sizeof(WideHash), 1);
+      }
     }
     const Added added = add(hashes[i]);
     if (added == Added::full) return full_error();
