@@ -119,6 +119,20 @@ class StateTest(unittest.TestCase):
         self.assertIn(0, codes)
         self.assertEqual(hashlib.sha256(b"".join(outs)).hexdigest(), self.expected)
 
+    def test_lines_without_a_key_come_once_after_a_kill(self):
+        lines = b"".join(b"bad%d\n" % i if i % 10 == 0 else b"x %d\n" % i for i in range(50_000))
+        words = ["dedup", "-k", "2", "--skip-bad", "--state", "S", "-o", "OUT"]
+        run = subprocess.Popen([BLOOMERY, *words], cwd=self.folder, stdin=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL)
+        run.stdin.write(lines)
+        run.stdin.flush()
+        time.sleep(0.3)
+        run.kill()
+        run.communicate()
+        again = bloomery(*words, cwd=self.folder, input=lines)
+        self.assertEqual(again.returncode, 0, again.stderr.decode())
+        self.assertEqual((self.folder / "OUT").read_bytes(), lines)
+
     def test_an_output_that_somebody_changed_is_refused(self):
         self.expect_done()
         with open(self.folder / "OUT", "ab") as out:

@@ -238,12 +238,13 @@ class DedupRun {
       };
   }
 
-  // A window that is given its lines again has forgotten the first of them, and would print them.
+  // A window that is given its lines again has forgotten the first of them, and would print them;
+  // so would any set those without a key, which it never knew.
   void plan_checkpoints(LineWriter& out) {
     if (!flags_.state) return;
     if (flags_.checkpoint)
       how_.checkpoint_every = parse_duration("--checkpoint", *flags_.checkpoint).value();
-    else if (resumable_ && !forgets())
+    else if (resumable_ && !forgets() && !flags_.keys.skip_bad)
       how_.checkpoint_every = default_checkpoint;
     else
       return;

@@ -22,6 +22,10 @@ bool is_same_file(const std::string& one, const std::string& other) {
 void expect_together(const DedupFlags& flags) {
   if (flags.checkpoint && !flags.state)
     refuse("--checkpoint saves a state; name it with --state F");
+  if (flags.checkpoint && flags.keys.skip_bad)
+    refuse(
+        "--checkpoint can not be used with --skip-bad: lines without a key are not remembered, and "
+        "a run that is gone on with would print them again");
   if (flags.checkpoint && (flags.repeated || flags.dups))
     refuse(
         "--checkpoint can not be used with --repeated or --dups: a run that is gone on with would "
