@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <bloomery/bits/byte_places.hpp>
 #include <bloomery/bits/kernels.hpp>
 #include <bloomery/bits/quotient_law.hpp>
 #include <bloomery/hash/odd_constants.hpp>
@@ -195,22 +196,6 @@ void stream_lines(std::uint64_t* to, const std::uint64_t* from, std::size_t line
 }
 
 void stream_end() { _mm_sfence(); }
-
-// The places of the ones of a mask, from `base` on. Most masks of text have one or two: those are
-// written without a look, which needs room for two, and the end of the bytes has it (see below).
-inline std::size_t put_places(std::uint64_t mask, std::size_t base, std::uint32_t* places,
-                              std::size_t found) {
-  const auto count = static_cast<std::size_t>(_mm_popcnt_u64(mask));
-  const auto put = [&](std::size_t at) {
-    places[at] = static_cast<std::uint32_t>(
-        base + static_cast<unsigned>(__builtin_ctzll(mask | (std::uint64_t{1} << 63))));
-    mask &= mask - 1;
-  };
-  put(found);
-  put(found + 1);
-  for (std::size_t i = 2; i < count; ++i) put(found + i);
-  return found + count;
-}
 
 std::size_t find_byte(const unsigned char* bytes, std::size_t n, unsigned char wanted,
                       std::uint32_t* places) {

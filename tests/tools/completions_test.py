@@ -8,29 +8,18 @@ import pty
 import re
 import select
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
 
-BINARY = os.environ.get("BLOOMERY") or sys.exit("set BLOOMERY to the path of the command")
+from shown_flags import BINARY, bloomery, commands, flags_of
+
 BASH_COMPLETION = "/usr/share/bash-completion/bash_completion"
 
 
-def bloomery(*words):
-    return subprocess.run([BINARY, *words], capture_output=True, text=True, check=True).stdout
-
-
-def commands():
-    return re.findall(r"(?m)^  (\w+) +\w", bloomery("-h"))
-
-
-def flags_of(command):
-    """Every name of every flag that -h shows."""
-    shown = bloomery(command, "-h").split("\n\n", 2)[2]
-    heads = re.findall(r"(?m)^ {2,6}(-[^\n]*?)(?:  |$)", shown)
-    return {name for head in heads for name in re.findall(r"(?<![\w-])--?[\w-]+", head)}
+def flag_names(command):
+    return set().union(*flags_of(command))
 
 
 class Typed:
@@ -132,7 +121,7 @@ class Completions(unittest.TestCase):
         answers = self.bash_answers("bloomery ''", *(f"bloomery {name} -" for name in names))
         self.assertEqual(answers[0], set(names))
         for name, answer in zip(names, answers[1:]):
-            self.assertEqual(answer, flags_of(name), name)
+            self.assertEqual(answer, flag_names(name), name)
 
     def test_bash_knows_the_words_of_values(self):
         answers = self.bash_answers(
@@ -208,7 +197,7 @@ class Completions(unittest.TestCase):
             block = text.split(f"\n        {name})\n")[1].split(";;\n")[0]
             found = re.findall(r"--?\w[\w-]*[+=]*-?", block)
             found = {re.sub(r"[+=]+-?$", "", flag) for flag in found}
-            self.assertLessEqual(flags_of(name), found, name)
+            self.assertLessEqual(flag_names(name), found, name)
 
     # -- fish
 
@@ -222,7 +211,7 @@ class Completions(unittest.TestCase):
         for name in commands():
             self.assertEqual(
                 self.fish_answers(f"bloomery {name} --"),
-                {flag for flag in flags_of(name) if flag.startswith("--")},
+                {flag for flag in flag_names(name) if flag.startswith("--")},
                 name,
             )
 
@@ -252,7 +241,7 @@ class Completions(unittest.TestCase):
             self.assertRegex(plain, rf"(?m)^   {name}$")
             section = re.split(rf"(?m)^   {name}$", plain)[1]
             section = re.split(r"(?m)^   \w+$", section)[0]
-            for flag in flags_of(name):
+            for flag in flag_names(name):
                 self.assertIn(flag, section, name)
             # The story too, to its last line.
             last = bloomery(name, "--help").rstrip().splitlines()[-1].strip()

@@ -7,33 +7,16 @@ A flag is tried if a `$` line of a transcript, or a line of a *_test.py here, ha
 one of the flag's names; a test named after a command is about no other. Flags are read from the
 help, so that a new one without a test fails here.
 """
-import os
 import re
-import subprocess
-import sys
 import unittest
 from pathlib import Path
 
-BINARY = os.environ.get("BLOOMERY") or sys.exit("set BLOOMERY to the path of the command")
+from shown_flags import bloomery, commands, flags_of
+
 HERE = Path(__file__).resolve().parent
 ANSWERED_HERE = {"-h", "--help"}
 # Words that a shell sets apart; a flag ends at them.
 WORD = re.compile(r"[^\s\"'`|;&<>(),\[\]]+")
-
-
-def bloomery(*words):
-    return subprocess.run([BINARY, *words], capture_output=True, text=True, check=True).stdout
-
-
-def commands():
-    return re.findall(r"(?m)^  (\w+) +\w", bloomery("-h"))
-
-
-def flags_of(command):
-    """The names of each flag: [{"-o", "--output"}, {"--json"}, ...]."""
-    shown = bloomery(command, "-h").split("\n\n", 2)[2]
-    heads = re.findall(r"(?m)^ {2,6}(-[^\n]*?)(?:  |$)", shown)
-    return [set(re.findall(r"(?<![\w-])--?[\w-]+", head)) for head in heads]
 
 
 def flags_in(text):
