@@ -12,12 +12,18 @@ if(TARGET bloomery_text)
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
+if(TARGET bloomery_redis)
+  install(TARGETS bloomery_redis EXPORT bloomeryRedisTargets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/bloomery/"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/bloomery"
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "remote" EXCLUDE)
+  FILES_MATCHING PATTERN "*.hpp")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-# CMake: find_package(bloomery CONFIG REQUIRED), with COMPONENTS text for bloomery::text
+# CMake: find_package(bloomery CONFIG REQUIRED), with COMPONENTS text redis for bloomery::text and
+# bloomery::redis
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/bloomeryConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/bloomeryConfig.cmake" INSTALL_DESTINATION "${package_dir}"
   NO_SET_AND_CHECK_MACRO)
@@ -28,10 +34,14 @@ install(EXPORT bloomeryTargets NAMESPACE bloomery:: DESTINATION "${package_dir}"
 if(TARGET bloomery_text)
   install(EXPORT bloomeryTextTargets NAMESPACE bloomery:: DESTINATION "${package_dir}")
 endif()
+if(TARGET bloomery_redis)
+  install(EXPORT bloomeryRedisTargets NAMESPACE bloomery:: DESTINATION "${package_dir}")
+endif()
 install(FILES
   "${PROJECT_BINARY_DIR}/bloomeryConfig.cmake"
   "${PROJECT_BINARY_DIR}/bloomeryConfigVersion.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindxxHash.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/Findhiredis.cmake"
   DESTINATION "${package_dir}")
 
 # pkg-config: the prefix is found from where the .pc file lies, so the tree may be moved.
@@ -49,6 +59,16 @@ if(TARGET bloomery_text)
   configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery-text.pc.in"
     "${PROJECT_BINARY_DIR}/bloomery-text.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/bloomery-text.pc" DESTINATION "${pkgconfig_dir}")
+endif()
+
+if(TARGET bloomery_redis)
+  set(pkgconfig_redis_libs "")
+  if(NOT BUILD_SHARED_LIBS)
+    set(pkgconfig_redis_libs " -lhiredis -luriparser")
+  endif()
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery-redis.pc.in"
+    "${PROJECT_BINARY_DIR}/bloomery-redis.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/bloomery-redis.pc" DESTINATION "${pkgconfig_dir}")
 endif()
 
 if(BLOOMERY_BUILD_TOOLS AND TARGET bloomery_cli)

@@ -66,6 +66,7 @@ struct Work {
   Lines records;     // without the head
   bool hashed = false;
   HashedTexts keys;
+  bool partly = false;  // only some of them were added, and nobody knows which are repeats
   std::size_t key_count = 0;
   // Key i belongs to record places[i]; unless `all`, when it belongs to record i.
   bool all = true;
@@ -190,21 +191,26 @@ class Adding {
     std::uint64_t fresh = work.no_key;
     marks_.assign(work.all ? 0 : work.key_count, false);
     Marks& marks = work.all ? work.fresh : marks_;
-    const std::size_t step = meter_.most_at_once();
+    // Every step of a shared set is a journey to its server.
+    const std::size_t step =
+        set_.shared() ? std::max<std::size_t>(1, work.key_count) : meter_.most_at_once();
     for (std::size_t first = 0; first < work.key_count; first += step) {
       const std::size_t count = std::min(step, work.key_count - first);
       const auto added = set_.add_all(work.keys, first, count, marks.span(first, count));
-      if (!added) return added.error();
+      if (!added)
+        return set_.shared() ? end_within(work, marks, first + count, added.error())
+                             : added.error();
       meter_.add(*added, count - *added);
       fresh += *added;
       warn(first + count);
     }
-    for (std::size_t i = 0; !work.all && i < work.key_count; ++i)
-      work.fresh.set(work.places[i], marks_[i]);
+    spread(work);
     meter_.add(0, work.records.size() - work.key_count - work.no_key);
     count(work, fresh);
     return {};
   }
+  // The last block was added in part, and what the set now has of it must be printed.
+  bool ended_within() const { return ended_within_; }
 
   // Now and then; not while somebody adds.
   void tell() {
@@ -228,6 +234,20 @@ class Adding {
   }
 
  private:
+  // Of keys that have places.
+  void spread(Work& work) {
+    for (std::size_t i = 0; !work.all && i < work.key_count; ++i)
+      work.fresh.set(work.places[i], marks_[i]);
+  }
+
+  // Keys from `end` on were not tried: neither new nor repeats.
+  Error end_within(Work& work, Marks& marks, std::size_t end, const Error& why) {
+    for (std::size_t i = end; i < work.key_count; ++i) marks.set(i, false);
+    spread(work);
+    ended_within_ = work.partly = true;
+    return why;
+  }
+
   void count(const Work& work, std::uint64_t fresh) {
     const std::uint64_t lines = work.records.size();
     lines_in_file_ += lines;
@@ -262,6 +282,7 @@ class Adding {
   Marks marks_;
   std::uint64_t lines_in_file_ = 0;
   bool warned_ = false;
+  bool ended_within_ = false;
   Clock::time_point told_ = Clock::now();
 };
 
@@ -273,7 +294,7 @@ class Printing {
 
   Result<void> print(Work& work) {
     if (!work.head.empty()) print_head(work.head);
-    if (rules_.repeats_out != nullptr)
+    if (rules_.repeats_out != nullptr && !work.partly)
       for_each_run(work, false, [&](std::string_view run) { rules_.repeats_out->append(run); });
     // What is wanted moves to the front: from there it is one write.
     char* const begin = work.block.bytes().data();
@@ -377,6 +398,7 @@ class Flow {
 
   // Takes the step that is farthest along, or waits; false when all is done.
   bool step(Lock& lock, Hashing& hashing) {
+    if (rules_.stop != nullptr && rules_.stop->load() && !reader_busy_) ended_ = true;
     if (!printer_busy_ && printed_ < added_)
       print(lock);
     else if (checkpoint_due() && !adder_busy_ && !printer_busy_)
@@ -431,6 +453,8 @@ class Flow {
     if (!failed_ && printed_ == read_ && !adder_busy_ && !printer_busy_ && checkpoint_due())
       take_checkpoint(lock);
     if (failed_) return *failed_;
+    if (rules_.stop != nullptr && rules_.stop->load())
+      return Error{Code::io, "stopped while waiting for input"};
     // Others are still at work, and might fail: nobody shall wait for input then.
     if (printed_ != read_ || printer_busy_) return busy_wait;
     if (!rules_.checkpoint || added_ == saved_) return -1;
@@ -454,7 +478,7 @@ class Flow {
       if (good) adding_.tell();
       return added;
     });
-    added_ += good;
+    added_ += good || adding_.ended_within();
     adder_busy_ = false;
   }
 

@@ -12,12 +12,15 @@
 // If the set is wrong: a new line looks like a repeat and is LOST from the output (with `repeated`:
 //          printed among the repeats), about `expected_lost` of them. An exact set loses none.
 //          The other way round can not happen: a repeat is never printed as new.
+//          A shared set (AnySet::shared) that fails in the middle: what it surely has of the block
+//          in hand, or may have, is printed before the Error is told; it would not come again.
 // Limits:  adding is one thread's work at a time, so more than a few threads gain nothing.
 // Threads: one dedup per set at a time; those that are started have ended when it returns. Whatever
 //          is called back is called by one thread at a time, not always the same.
 // See:     dedup_test; docs/cli.md.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -80,6 +83,8 @@ struct DedupRules {
   // What is gone on with has it already: it is not printed again.
   std::optional<Head> printed_head = {};
   Threads threads = {1};
+  // Once true, no further block is read; those that were are printed, and the run ends well.
+  const std::atomic<bool>* stop = nullptr;
   // Before each block is added: for sets that forget by time.
   std::function<Result<void>(AnySet&)> before_adding = {};
   // Called now and then with what is known so far (not rate_now), at most about ten times a second.

@@ -1,5 +1,5 @@
 // What stands behind an AnySet: the calls that every kind answers, and the sentences for those it
-// can not. For any_set.cpp and any_holder.hpp only.
+// can not. For any_set.cpp, any_holder.hpp, and sets that live elsewhere (remote/).
 #pragma once
 
 #include <concepts>
@@ -25,6 +25,7 @@ namespace bloomery {
 struct AnySet::Body {
   virtual ~Body() = default;
   virtual const KindRow& row() const = 0;
+  virtual bool shared() const { return false; }
   virtual Result<std::size_t> add_texts(const Hasher& hasher,
                                         std::span<const std::string_view> keys, bool* fresh) = 0;
   virtual Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) = 0;

@@ -93,6 +93,10 @@ AnySet AnySet::of(Cascade cascade, Hasher hasher, KeyRules rules) {
                 std::move(rules));
 }
 
+AnySet AnySet::of(std::unique_ptr<Body> body, Hasher hasher, KeyRules rules) {
+  return AnySet(std::move(body), hasher, std::move(rules));
+}
+
 Result<AnySet> AnySet::from_parts(Parts parts, Hasher hasher, KeyRules rules) {
   if (const char* refused = kernels_refused()) return Error{Code::unsupported, refused};
   if (parts.parts.empty()) return Error{Code::damaged, "the image holds no part"};
@@ -143,6 +147,7 @@ AnySet::~AnySet() = default;
 KindId AnySet::kind() const { return body_->row().id; }
 InputForm AnySet::input() const { return body_->row().input; }
 bool AnySet::exact() const { return body_->row().exact; }
+bool AnySet::shared() const { return body_->shared(); }
 
 // Keys that were refused leave no trace; those before the set was full do.
 void AnySet::note_form(KeyForm form, bool none, const Result<std::size_t>& added) {

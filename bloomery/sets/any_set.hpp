@@ -73,6 +73,9 @@ class AnySet {
                               Hasher hasher = Hasher{}, const Crew& crew = {});
   // A set that was built from two lists (sets/cascade_builder.hpp).
   static AnySet of(Cascade cascade, Hasher hasher, KeyRules rules);
+  // A set that lives elsewhere (remote/redis_any_set.hpp).
+  struct Body;
+  static AnySet of(std::unique_ptr<Body> body, Hasher hasher, KeyRules rules);
   // Puts together what storage opened; refuses parts that do not fit each other.
   static Result<AnySet> from_parts(Parts parts, Hasher hasher, KeyRules rules);
   // Checks one part as far as that is possible without its payload: known kind, sound shape, and a
@@ -86,6 +89,9 @@ class AnySet {
   KindId kind() const;
   InputForm input() const;
   bool exact() const;
+  // Others use it at the same time, and what it was given stays in it whatever becomes of this
+  // program. After an Error of add_all, `fresh` then tells which keys were new before it.
+  bool shared() const;
   const Hasher& hasher() const { return hasher_; }
   KeyRules& rules() { return rules_; }
   const KeyRules& rules() const { return rules_; }
@@ -170,8 +176,6 @@ class AnySet {
 
   // Borrows the payload: valid until the set changes or goes.
   Parts parts() const;
-
-  struct Body;  // the typed set behind the handle; any_set.cpp
 
  private:
   AnySet(std::unique_ptr<Body> body, Hasher hasher, KeyRules rules);

@@ -54,20 +54,10 @@ class BlockedBloom {
   };
 
   static Result<Shape> plan(const Want& want) {
-    if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
-    Shape shape{.lines = want.rate < two_lines_below ? 2U : 1U};
-    // Each line must hold its share of the rate; both see every key.
-    const double rate = std::pow(want.rate, 1.0 / shape.lines);
-    const auto [probes, mean] = plan::fullest_line(rate, max_line_probes);
-    shape.probes = probes;
-    const double visits = static_cast<double>(want.keys) * shape.lines;
-    shape.blocks = plan::foldable(static_cast<std::uint64_t>(std::ceil(visits / mean)));
-    if (!enough_bits(shape.blocks, mean, want.rate))
-      return Error{Code::impossible,
-                   "64-bit hashes can not hold that rate for so many keys; ask "
-                   "for a higher rate"};
-    return shape;
+    return plan_lines(want, want.rate < two_lines_below ? 2U : 1U);
   }
+  // For sets whose keys must lie in one place at any rate (remote/redis_layout.hpp).
+  static Result<Shape> plan_one_line(const Want& want) { return plan_lines(want, 1); }
 
   static Result<void> check(const Shape& shape, std::uint64_t payload_bytes) {
     if (shape.blocks == 0 || shape.blocks > most_blocks || shape.probes == 0 ||
@@ -186,11 +176,11 @@ class BlockedBloom {
   void fill() { std::memset(words_, 0xff, bytes(shape_)); }
 
   // Lines fill like 1 - e^(-visits (1 - spared)); the mixture has this closed form.
-  double estimate() const {
-    const double empty = 1 - fill_ratio();
-    if (empty <= 0) return std::numeric_limits<double>::infinity();
-    const double visits = -std::log(empty) / (1 - plan::line_bit_spared(shape_.probes));
-    return visits * static_cast<double>(shape_.blocks) / shape_.lines;
+  double estimate() const { return keys_at_fill(shape_, fill_ratio()); }
+  static double keys_at_fill(const Shape& shape, double fill) {
+    if (fill >= 1) return std::numeric_limits<double>::infinity();
+    const double visits = -std::log(1 - fill) / (1 - plan::line_bit_spared(shape.probes));
+    return visits * static_cast<double>(shape.blocks) / shape.lines;
   }
   // The mean over lines of the chance to pass one; never fill^k, which the full lines belie.
   double rate_now() const {
@@ -209,6 +199,22 @@ class BlockedBloom {
   // key instead of 22.1.
   static constexpr double two_lines_below = 1e-4;
   static constexpr std::uint64_t most_blocks = std::uint64_t{1} << 48;
+
+  static Result<Shape> plan_lines(const Want& want, std::uint32_t lines) {
+    if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
+    Shape shape{.lines = lines};
+    // Each line must hold its share of the rate; both see every key.
+    const double rate = std::pow(want.rate, 1.0 / shape.lines);
+    const auto [probes, mean] = plan::fullest_line(rate, max_line_probes);
+    shape.probes = probes;
+    const double visits = static_cast<double>(want.keys) * shape.lines;
+    shape.blocks = plan::foldable(static_cast<std::uint64_t>(std::ceil(visits / mean)));
+    if (!enough_bits(shape.blocks, mean, want.rate))
+      return Error{Code::impossible,
+                   "64-bit hashes can not hold that rate for so many keys; ask "
+                   "for a higher rate"};
+    return shape;
+  }
 
   LinesView view() const { return {words_, shape_.blocks, shape_.probes, shape_.lines}; }
   Words words() const { return {words_, shape_.blocks * lanes_per_line}; }

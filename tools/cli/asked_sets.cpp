@@ -7,12 +7,18 @@
 #include <bloomery/storage/image.hpp>
 
 #include "command.hpp"
+#include "remote_set.hpp"
 
 namespace bloomery::cli {
 namespace {
 
 // Of a file that can not be opened it does not matter: the next to open it says why.
 bool hardened(const std::string& path) {
+  if (is_remote(path)) {
+    const auto set = RedisSet::open(remote_address(path));
+    if (!set) return set.error().code == Code::mismatch;
+    return set->law().key_is_elsewhere;
+  }
   const auto image = open_image(path, {.verify = Verify::header});
   if (!image) return image.error().code == Code::mismatch;
   return image->hasher.mode() == HashMode::hardened;
@@ -30,7 +36,7 @@ AskedSets::AskedSets(const std::vector<std::string>& paths, const AskFlags& flag
     const bool with_key = key_file && (paths.size() == 1 || hardened(path));
     key_used |= with_key;
     sets_.push_back(std::make_unique<One>(
-        path, open_set(path, with_key ? key_file : Word(), verify), flags.keys));
+        path, open_live_set(path, with_key ? key_file : Word(), verify), flags.keys));
     expect_line_keys(sets_.back()->file.set, path);
   }
   if (key_file && !key_used)

@@ -24,6 +24,7 @@
 #include <bloomery/engines/build.hpp>
 #include <bloomery/engines/lines.hpp>
 #include <bloomery/engines/numbers.hpp>
+#include <bloomery/remote/redis_any_set.hpp>
 #include <bloomery/sets/any_set.hpp>
 #include <bloomery/sets/cascade_builder.hpp>
 #include <bloomery/storage/image.hpp>
@@ -36,6 +37,7 @@
 #include "inputs.hpp"
 #include "line_feed.hpp"
 #include "progress.hpp"
+#include "remote_set.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
 #include "units.hpp"
@@ -81,6 +83,11 @@ asked. A line that is in both is an error that names it. It takes 24 bytes of
 memory for each allowed line (48 from a pipe) beside the 8 for each other line.
 What is built so takes no more lines later.
 
+-o redis://[:password@]host[:port]/database/name puts the set on a Redis server or
+Redis Cluster, where any number of programs may use it at once: it is built here
+and sent in one go; with --force it takes the place of the one that is there, for
+everybody at the same moment. Its kind is blocked.
+
 A set that gets more keys than planned is written all the same, with a warning;
 --strict makes that exit code 3.
 
@@ -100,6 +107,7 @@ Examples:
   bloomery build -o phones.map --kind bitmap --range 0..99999999 phones.txt
   bloomery build -o today.bloom --like yesterday.bloom today.txt
   bloomery build -o spam.bloom --allow customers.txt spammers.txt
+  bloomery build -o redis://localhost/0/blocked blocked.txt
 )";
 
 // The inputs, with the bar and the warnings that reading them brings.
@@ -185,6 +193,13 @@ Built build_static(Feed& feed) {
 }
 
 AnySet make_set(const Order& order, const Want& want) {
+  if (order.remote) {
+    RedisLaw law = plan_redis_law(want).value();
+    law.hasher = order.hasher;
+    AnySet set = local_set_for(law).value();
+    note_rules(set, order);
+    return set;
+  }
   AnySet set = AnySet::make(order.row->id.name, want, order.hasher).value();
   if (!order.shape.empty() && order.shape != set.shape_facts())
     refuse(
@@ -448,9 +463,15 @@ void expect_inputs(const BuildFlags& flags) {
 Exit run(const BuildFlags& flags, Messages& messages) {
   using Clock = std::chrono::steady_clock;
   obey(flags.speech, messages);
-  const std::string path = set_output(flags.output, "build");
-  const FileLock lock(path, messages);  // whoever changes the file that is replaced waits
   const Order order = order_of(flags);
+  std::optional<FileLock> lock;  // whoever changes the file that is replaced waits
+  if (order.remote) {
+    expect_uploadable(*flags.output.path, flags.output.force);
+  } else {
+    set_output(flags.output, "build");
+    lock.emplace(*flags.output.path, messages);
+  }
+  const std::string& path = *flags.output.path;
   expect_inputs(flags);
   const auto start = Clock::now();
   Feed feed(flags, order, messages);
@@ -458,7 +479,10 @@ Exit run(const BuildFlags& flags, Messages& messages) {
   SetFile file{std::move(built.set), {}, flags.hash.key_file.has_value()};
   {
     const Progress writing = feed.phase("writing " + path);
-    save_set(path, file, flags.output.force ? Overwrite::replace : Overwrite::refuse);
+    if (order.remote)
+      file = upload_set(path, file);
+    else
+      save_set(path, file, flags.output.force ? Overwrite::replace : Overwrite::refuse);
   }
   if (flags.speech.json || !flags.quiet) {
     Report report;

@@ -4,9 +4,11 @@
 
 #include <CLI/App.hpp>
 
+#include <bloomery/sets/blocked_bloom.hpp>
 #include <bloomery/sets/sharded.hpp>
 
 #include "command.hpp"
+#include "remote_set.hpp"
 #include "set_file.hpp"
 #include "suggest.hpp"
 #include "units.hpp"
@@ -111,9 +113,18 @@ void add_build_flags(CLI::App& parser, BuildFlags& flags) {
 }
 
 Order order_of(const BuildFlags& flags) {
+  const bool remote = flags.output.path && is_remote(*flags.output.path);
+  if (remote && (flags.like || !flags.allow.empty() || flags.size.memory))
+    refuse(
+        "a set on a Redis server is of kind blocked, planned from its keys and --rate; leave "
+        "--like, --allow and --memory out");
   if (flags.like) return order_like(flags);
   Order order;
   order.row = &row_of(flags);
+  order.remote = remote;
+  if (remote && order.row->id != BlockedBloom::id)
+    refuse(fmt::format("a set on a Redis server is of kind blocked, not {}; leave --kind out",
+                       order.row->id.name));
   order.want = want_of(flags.size);
   if (flags.shards && order.row->id != Sharded::id) refuse("--shards is for the kind sharded");
   if (flags.shards) order.want.shards = parse_keys("--shards", *flags.shards).value();

@@ -41,6 +41,7 @@ struct Order {
   Hasher hasher;
   LineRules lines;
   InputKeys::Way keys;
+  bool remote = false;  // it goes to a Redis server
   // Of the set that this one shall be like.
   std::vector<std::pair<std::string, std::string>> shape;
 };

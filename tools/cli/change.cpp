@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include <bloomery/engines/lines.hpp>
 #include <bloomery/sets/any_set.hpp>
@@ -20,6 +21,7 @@
 #include "inputs.hpp"
 #include "line_feed.hpp"
 #include "progress.hpp"
+#include "remote_set.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
 #include "set_lines.hpp"
@@ -44,6 +46,11 @@ constexpr const char* add_story =
 lines obey; -k, --csv and --json-key take a part of each line. F is replaced in one
 step when all lines are in: a run that fails or is killed leaves it as it was.
 Two that change F at the same time wait for each other.
+
+F may be a set on a Redis server, redis://[:password@]host[:port]/database/name,
+that others use at the same time: lines are in it at once, also those before an
+error. The report then has in_doubt too: lines whose answer was lost with a
+connection.
 
 A set that gets more keys than it was planned for takes them all the same, with a
 warning; --strict makes that exit code 3. A cuckoo set can be full: that is an
@@ -110,22 +117,27 @@ std::uint64_t each_key_batch(const ChangeFlags& flags, SetLines& keys, Messages&
 class Change {
  public:
   Change(const ChangeFlags& flags, std::string_view command, Messages& messages)
-      : flags_(flags), messages_(messages), lock_(flags.set, messages), file_(opened()) {
-    expect_line_keys(file_.set, flags.set);
+      : flags_(flags), messages_(messages) {
+    if (!is_remote(flags.set)) lock_.emplace(flags.set, messages);
+    file_.emplace(opened());
+    expect_line_keys(file_->set, flags.set);
     expect_lines(flags.files);
     expect_input(flags.files, fmt::format("{} F", command));
-    expect_creatable(flags.set, true);
+    if (!is_remote(flags.set)) expect_creatable(flags.set, true);
   }
 
-  AnySet& set() { return file_.set; }
+  AnySet& set() { return file_->set; }
+  const RedisSet* remote() const { return file_->remote.get(); }
+  // What was added to a set on a server is there already.
   void save() {
+    if (file_->remote) return file_->remote->tell_adds().value();
     const Progress writing(messages_, progress_wanted(flags_), Phase{"writing " + flags_.set});
-    save_set(flags_.set, file_, Overwrite::replace);
+    save_set(flags_.set, *file_, Overwrite::replace);
   }
   // The rest of the report is the verb's.
   Report described(std::uint64_t lines, const SetLines& keys) const {
     Report report;
-    describe(report, file_.set);
+    describe(report, file_->set);
     report.count("lines_in", lines);
     report_keys(report, keys.keys());
     return report;
@@ -140,14 +152,14 @@ class Change {
  private:
   SetFile opened() const {
     const Progress reading(messages_, progress_wanted(flags_), Phase{"reading " + flags_.set});
-    return open_set(flags_.set, flags_.key_file, Verify::checksums);
+    return open_live_set(flags_.set, flags_.key_file, Verify::checksums);
   }
 
   const ChangeFlags& flags_;
   Messages& messages_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  FileLock lock_;
-  SetFile file_;
+  std::optional<FileLock> lock_;
+  std::optional<SetFile> file_;
 };
 
 Exit run_add(const ChangeFlags& flags, Messages& messages) {
@@ -170,6 +182,7 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
               fmt::format("{}: the set is full; a line from {} on of {} found no room. {} is as "
                           "it was: build a larger set",
                           flags.set, inputs.first_line(), inputs.name(), flags.set));
+        if (!added && change.remote() != nullptr) throw Failure(added.error());
         if (!added) refuse_file(flags.set, added.error());
         fresh += *added;
         if (warned || !set.overfull()) return;
@@ -182,8 +195,11 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
             print_count(set.capacity()), print_rate(set.rate_now()), print_rate(set.rate_asked())));
       });
   if (lines > 0) change.save();
+  if (change.remote() != nullptr)
+    warn_in_doubt(*change.remote(), "they are in the set now", messages);
   Report report = change.described(lines, set_lines);
   report.count("fresh", fresh);
+  if (change.remote() != nullptr) report.count("in_doubt", change.remote()->in_doubt());
   change.print(std::move(report));
   return flags.strict && set.overfull() ? Exit::overfull : Exit::good;
 }

@@ -10,6 +10,7 @@
 #include <CLI/App.hpp>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include <bloomery/engines/dedup.hpp>
@@ -24,10 +25,12 @@
 #include "inputs.hpp"
 #include "key_flags.hpp"
 #include "progress.hpp"
+#include "remote_set.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
 #include "set_lines.hpp"
 #include "state_file.hpp"
+#include "stop_signals.hpp"
 #include "units.hpp"
 
 namespace bloomery::cli {
@@ -47,6 +50,26 @@ void add_up(DedupReport& sum, const DedupReport& more) {
   sum.expected_lost += more.expected_lost;
 }
 
+// Up to and with the last delimiter. Of a file that is missing: 0.
+std::uint64_t bytes_of_whole_lines(const std::string& path, std::string_view delimiter) {
+  constexpr std::uint64_t step = 1 << 16;
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return 0;
+  std::uint64_t end = static_cast<std::uint64_t>(file.tellg());
+  std::string chunk;
+  while (end > 0) {
+    const std::uint64_t begin = end > step ? end - step : 0;
+    chunk.resize(end - begin);
+    file.seekg(static_cast<std::streamoff>(begin));
+    if (!file.read(chunk.data(), static_cast<std::streamsize>(chunk.size()))) break;
+    const std::size_t last = chunk.rfind(delimiter);
+    if (last != std::string::npos) return begin + last + delimiter.size();
+    // A delimiter may lie across two steps.
+    end = begin == 0 ? 0 : begin + delimiter.size() - 1;
+  }
+  return 0;
+}
+
 class DedupRun {
  public:
   DedupRun(const DedupFlags& flags, Messages& messages)
@@ -55,7 +78,8 @@ class DedupRun {
         cutter_(cutter_of(flags.keys)),
         lines_(line_rules_of(flags.lines, cutter_)),
         keys_(cutter_, std::max<std::size_t>(1, flags.files.size())),
-        resumable_(flags.state && is_plain_file(flags.output.path) && !flags.repeated &&
+        remote_(flags.state && is_remote(*flags.state)),
+        resumable_(flags.state && !remote_ && is_plain_file(flags.output.path) && !flags.repeated &&
                    !flags.dups) {
     want_ = {.size = flags.size,
              .hash = flags.hash,
@@ -84,6 +108,7 @@ class DedupRun {
 
   void open_sets() {
     open_against();
+    if (remote_) return join_others();
     if (flags_.state) state_.emplace(*flags_.state, flags_.hash.key_file, messages_);
     if (state_ && state_->exists()) return go_on_with_state();
     spelling_ = {crlf_of(flags_.lines, Crlf::keep) == Crlf::strip, normalizer_of(flags_.keys)};
@@ -99,6 +124,26 @@ class DedupRun {
 
   void go_on_with_state() {
     file_.emplace(state_->open());
+    go_on();
+  }
+
+  // The set on a server that others may have begun, or begin at the same moment.
+  void join_others() {
+    const std::string& url = *flags_.state;
+    if (remote_exists(url))
+      file_.emplace(open_live_set(url, flags_.hash.key_file, Verify::checksums));
+    else
+      file_.emplace(
+          join_remote_set(url, wished_set(want_, flags_.files, lines_,
+                                          {crlf_of(flags_.lines, Crlf::keep) == Crlf::strip,
+                                           normalizer_of(flags_.keys)})));
+    if (flags_.size.keys && want_of(flags_.size).keys != set().capacity())
+      refuse(fmt::format("{} was planned for {} keys; leave --keys out, or name another set",
+                         file_->remote->address().shown(), print_count(set().capacity())));
+    go_on();
+  }
+
+  void go_on() {
     expect_line_keys(set(), *flags_.state);
     SizedSet sized = kept_set(std::move(set()), want_, *flags_.state);
     file_->set = std::move(sized.set);
@@ -144,6 +189,7 @@ class DedupRun {
   // cut or written, and whatever is behind it after a crash is cut off: lines that the state does
   // not know and that come again.
   LineWriter open_out() {
+    if (remote_) return open_shared_out();
     tell_of_unended();
     if (!resumable_) {
       LineWriter out = open_output(flags_.output);
@@ -163,6 +209,36 @@ class DedupRun {
     if (!out) throw Failure(out.error());
     if (from > 0 && cutter_.has_header()) how_.printed_head = Head{header_of(path), path};
     return std::move(*out);
+  }
+
+  // What a set on a server has, does not come again: nothing that was printed may be taken back.
+  LineWriter open_shared_out() {
+    if (!is_plain_file(flags_.output.path)) return open_output(flags_.output);
+    const std::string& path = *flags_.output.path;
+    const std::uint64_t size = size_of(path);
+    if (size > 0 && flags_.output.force)
+      refuse(
+          fmt::format("--force would drop the lines of {}, and {} does not let them come again; "
+                      "give another output, or no --force to write behind them",
+                      path, file_->remote->address().shown()));
+    auto out = LineWriter::resume(path, whole_lines_in(path), [&]() -> Result<void> {
+      if (size_of(path) != size) refuse(fmt::format("{} was changed by another run", path));
+      return {};
+    });
+    if (!out) throw Failure(out.error());
+    if (size > 0 && cutter_.has_header()) how_.printed_head = Head{header_of(path), path};
+    return std::move(*out);
+  }
+
+  // A run that was killed may have left half a line.
+  std::uint64_t whole_lines_in(const std::string& path) {
+    const std::uint64_t whole = bytes_of_whole_lines(path, lines_.delimiter);
+    if (whole != size_of(path))
+      messages_.warning(fmt::format(
+          "{} ends in the middle of a line, which is cut off: a run that was killed left it, and "
+          "lines that it had in hand may be missing",
+          path));
+    return whole;
   }
 
   std::string header_of(const std::string& path) const {
@@ -241,7 +317,7 @@ class DedupRun {
   // A window that is given its lines again has forgotten the first of them, and would print them;
   // so would any set those without a key, which it never knew.
   void plan_checkpoints(LineWriter& out) {
-    if (!flags_.state) return;
+    if (!state_) return;
     if (flags_.checkpoint)
       how_.checkpoint_every = parse_duration("--checkpoint", *flags_.checkpoint).value();
     else if (resumable_ && !forgets() && !flags_.keys.skip_bad)
@@ -268,8 +344,11 @@ class DedupRun {
     fill_in(progress, 0);
     plan_checkpoints(out);
     BlockInputs inputs(flags_.files, lines_);
+    std::optional<StopSignals> signals;
+    if (remote_) how_.stop = &signals.emplace().raised();
     const auto found = dedup(set(), inputs, out, how_);
     progress.finish();
+    if (remote_) end_shared(out, found, dups);
     // What nobody has read shall not be remembered as printed: the state stays as it was saved.
     reader_gone_ = out.reader_gone() || (dups && dups->reader_gone());
     if (reader_gone_) return {};
@@ -279,6 +358,28 @@ class DedupRun {
     if (dups) close_output(*dups);
     if (state_ && !resumable_) save(out, true).value();
     return report;
+  }
+
+  // A set on a server has what it was given, whatever became of the lines: that must be told.
+  void end_shared(LineWriter& out, const Result<DedupReport>& found,
+                  const std::optional<LineWriter>& dups) {
+    warn_in_doubt(*file_->remote, "they were printed, perhaps by others too", messages_);
+    if (out.reader_gone() || (dups && dups->reader_gone()))
+      refuse(
+          fmt::format("nobody reads the output any more; lines that were not read are in {}, "
+                      "and will not come again",
+                      file_->remote->address().shown()));
+    if (!found)
+      throw Failure(Error{found.error().code,
+                          fmt::format("{}. Every line that the set has was printed; run it again "
+                                      "for the others",
+                                      found.error().sentence)});
+    file_->remote->tell_adds().value();
+    if (how_.stop->load())
+      refuse(
+          fmt::format("stopped by a signal after {} lines; every line that the set has was "
+                      "printed. Run it again for the others",
+                      print_count(found->lines_in)));
   }
 
   // Each file by itself, all with one set. A file without repeats is not touched.
@@ -350,6 +451,7 @@ class DedupRun {
     report.bytes("bytes_in", found.bytes_in);
     report.real("mb_per_second", static_cast<double>(found.bytes_in) / 1e6 / seconds);
     report.text("kind", std::string(set().kind().name));
+    if (remote_) report.count("in_doubt", file_->remote->in_doubt());
     if (flags_.keys.part_of_line()) report.count("without_key", found.no_key);
     if (spelling_.normalizer) report.count("not_normalized", keys_.not_normalized());
     messages_.plain(flags_.speech.json ? report.as_json() : report.as_text());
@@ -361,6 +463,7 @@ class DedupRun {
   const FieldCutter cutter_;
   const LineRules lines_;
   DedupKeys keys_;
+  const bool remote_;  // the state is a set on a server
   const bool resumable_;
   SetWant want_;
   Spelling spelling_;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "command.hpp"
+#include "remote_set.hpp"
 #include "units.hpp"
 
 namespace bloomery::cli {
@@ -19,7 +20,22 @@ bool is_same_file(const std::string& one, const std::string& other) {
 }
 
 // Refuses flags that exclude each other.
+// What a set that others share can not be.
+void expect_shareable(const DedupFlags& flags) {
+  if (flags.exact || flags.window || flags.size.memory)
+    refuse(
+        "a set on a Redis server is neither exact nor a window, and its size is planned from "
+        "--keys and --rate; leave --exact, --window and --memory out");
+  if (flags.repeated)
+    refuse(
+        "--repeated can not be used with a set on a Redis server: what others have printed would "
+        "be told as repeats of this run; use --dups");
+  if (flags.checkpoint)
+    refuse("a set on a Redis server remembers every line at once; leave --checkpoint out");
+}
+
 void expect_together(const DedupFlags& flags) {
+  if (flags.state && is_remote(*flags.state)) expect_shareable(flags);
   if (flags.checkpoint && !flags.state)
     refuse("--checkpoint saves a state; name it with --state F");
   if (flags.checkpoint && flags.keys.skip_bad)
@@ -64,7 +80,7 @@ void expect_apart(const DedupFlags& flags) {
     std::string path;
   };
   std::vector<Named> written;
-  if (flags.state) written.push_back({"--state", *flags.state});
+  if (flags.state && !is_remote(*flags.state)) written.push_back({"--state", *flags.state});
   if (flags.output.path && *flags.output.path != "-")
     written.push_back({"--output", *flags.output.path});
   if (flags.dups && *flags.dups != "-") written.push_back({"--dups", *flags.dups});
@@ -105,6 +121,15 @@ on, and what comes out is the same. A later run with the same F and the same
 output goes on behind what is there. Without --output F is saved at the end, or
 at each --checkpoint.
 
+--state redis://[:password@]host[:port]/database/name shares the set with other
+runs, on a Redis server or Redis Cluster: of all workers that read a line exactly
+one prints it. The first makes the set, for --keys (at least 1M by itself): it
+does not grow. Lines go behind what is in --output. When the server is gone for
+10 s (?timeout=5s behind the name), the run ends with exit code 2; every line the
+set has was printed, and the same words go on. Lines whose answer was lost are
+printed and counted as in_doubt. A worker that is killed with -9 may have added
+lines that it did not print. The password may stand in BLOOMERY_REDIS_PASSWORD.
+
 --window N forgets: a line is a repeat if it came among the last N different
 ones; --window 24h: if it came in that time (with --keys, the most lines in it).
 
@@ -126,6 +151,7 @@ Examples:
   bloomery dedup -i names.txt                   # only the repeats
   bloomery dedup --state seen.bloom -o new.txt today.txt
   bloomery dedup --against blocked.bloom mails.txt
+  bloomery dedup --state redis://localhost/0/seen -n 10M part1.txt
   bloomery dedup --csv --column email --normalize email people.csv
   tail -f log | bloomery dedup --window 24h -n 10M
   find . -print0 | bloomery dedup -0

@@ -166,6 +166,21 @@ SizedSet new_set(const SetWant& want, const KeyedLines& lines) {
   return {made(row, size, want.hash), by};
 }
 
+RedisSet::Wish wished_set(const SetWant& want, const std::vector<std::string>& files,
+                          const LineRules& lines, const Spelling& spelling) {
+  Want size = want_of(want.size);
+  if (size.rate == 0) size.rate = default_rate;
+  // What others will bring nobody knows.
+  if (size.keys == 0)
+    size.keys = std::max(dedup_want(files, lines, size.rate).value().keys, least_keys_of_a_state);
+  RedisSet::Wish wish{.want = size,
+                      .hasher = hasher_of(want.hash),
+                      .key_is_elsewhere = want.hash.key_file.has_value(),
+                      .strip_cr = spelling.strip_cr};
+  if (spelling.normalizer) wish.normalisation = spelling.normalizer->name();
+  return wish;
+}
+
 SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path) {
   const auto differs = [&](const std::string& what, const char* flag) {
     refuse(fmt::format("{} {}; leave {} out, or begin another state", path, what, flag));

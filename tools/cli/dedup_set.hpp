@@ -12,8 +12,10 @@
 #include <vector>
 
 #include <bloomery/engines/dedup.hpp>
+#include <bloomery/remote/redis_set.hpp>
 #include <bloomery/sets/any_set.hpp>
 
+#include "dedup_keys.hpp"
 #include "flags.hpp"
 
 namespace bloomery::cli {
@@ -56,6 +58,10 @@ SizedSet new_set(const SetWant& want, const KeyedLines& lines);
 
 // A set that was opened: under the cap from now on, and what the flags ask for, where they ask.
 SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path);
+
+// What a set that is shared through a server shall be, if there is none yet.
+RedisSet::Wish wished_set(const SetWant& want, const std::vector<std::string>& files,
+                          const LineRules& lines, const Spelling& spelling);
 
 // What of --memory is left for the set itself; 0: no cap.
 std::uint64_t set_memory(const SetWant& want);

@@ -12,6 +12,7 @@
 #include "flags.hpp"
 #include "measured_rate.hpp"
 #include "progress.hpp"
+#include "remote_set.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
 #include "units.hpp"
@@ -123,7 +124,7 @@ Exit run(const InfoFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   const MeasureOrder order = measure_order(flags);
   Progress reading(messages, progress_of(flags.speech), Phase{"reading " + flags.set});
-  const SetFile file = open_set(flags.set, flags.key_file, Verify::checksums);
+  const SetFile file = open_live_set(flags.set, flags.key_file, Verify::checksums);
   reading.finish();
   const AnySet& set = file.set;
   Report report;
@@ -145,9 +146,13 @@ Exit run(const InfoFlags& flags, Messages& messages) {
   if (const auto range = set.range())
     report.text("range", fmt::format("{}..{}", range->low, range->high));
   describe_keys(report, file);
-  std::error_code unseen;
-  report.bytes("file_bytes", std::filesystem::file_size(flags.set, unseen));
-  report.text("uuid", hexadecimal(file.uuid));
+  if (file.remote) {
+    describe_remote(report, *file.remote);
+  } else {
+    std::error_code unseen;
+    report.bytes("file_bytes", std::filesystem::file_size(flags.set, unseen));
+    report.text("uuid", hexadecimal(file.uuid));
+  }
   print_out(flags.speech.json ? report.as_json() : report.as_text());
   return Exit::good;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "command.hpp"
+#include "remote_set.hpp"
 #include "units.hpp"
 
 namespace bloomery::cli {
@@ -17,6 +18,7 @@ void refuse_file(const std::string& path, const Error& error) {
 }
 
 SetFile open_set(const std::string& path, const Word& key_file, Verify verify) {
+  if (is_remote(path)) return copy_remote_set(path, key_file);
   OpenOptions options{.verify = verify};
   if (key_file) options.key = read_key_file(*key_file);
   auto image = open_image(path, options);

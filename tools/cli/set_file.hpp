@@ -1,6 +1,7 @@
 // A set file as the commands see it: opened, described.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,10 @@
 #include "messages.hpp"
 #include "report.hpp"
 
+namespace bloomery {
+class RedisSet;
+}
+
 namespace bloomery::cli {
 
 struct SetFile {
@@ -18,11 +23,13 @@ struct SetFile {
   Uuid uuid{};
   bool key_is_elsewhere = false;
   std::optional<WrittenOutput> output = {};
+  std::shared_ptr<RedisSet> remote = {};  // of a set that is no file, but shared with others
 };
 
 // The error of the library, with the name of the file it is about.
 [[noreturn]] void refuse_file(const std::string& path, const Error& error);
 
+// A set on a server is copied (remote_set.hpp opens it as it is there).
 // Every refusal names the file. A key file for a set that has no secret key is refused: somebody
 // believes it to be hardened.
 SetFile open_set(const std::string& path, const Word& key_file, Verify verify);

@@ -1,0 +1,200 @@
+#include <bloomery/remote/redis_any_set.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <bloomery/bits/memory.hpp>
+#include <bloomery/sets/any_body.hpp>
+#include <bloomery/sets/parts.hpp>
+#include <bloomery/sets/shape_fields.hpp>
+
+namespace bloomery {
+namespace {
+
+// Asked again and again while a set is overfull.
+constexpr auto estimate_lasts = std::chrono::seconds(2);
+
+Error not_there(const char* what) {
+  return {Code::unsupported, std::string("a set on a Redis server can not ") + what +
+                                 "; 'bloomery merge' and 'bloomery fold' take a copy of it"};
+}
+Error not_integers() { return detail::wrong_input("blocked", "hashed keys, not integers"); }
+Error not_wide() { return detail::wrong_input("blocked", "64-bit hashes, not those of 128 bits"); }
+Error no_removal() {
+  return {Code::unsound,
+          "keys can not be removed from a set on a Redis server: their bits may "
+          "belong to others too"};
+}
+Error no_counts() {
+  return {Code::unsound, "a set on a Redis server does not count how often a key was added"};
+}
+
+Part part_of(const RedisLaw& law, std::uint64_t adds) {
+  return {.kind = BlockedBloom::id.number,
+          .shape = encode_shape<BlockedBloom>(law.shape),
+          .capacity = law.capacity,
+          .rate_asked = law.rate,
+          .adds = adds};
+}
+
+KeyRules rules_of(const RedisLaw& law, KeyForm form) {
+  return {.form = form, .strip_cr = law.strip_cr, .normalisation = law.normalisation};
+}
+
+struct RedisBody : AnySet::Body {
+  RedisBody(std::shared_ptr<RedisSet> remote, KeyForm form)
+      : remote_(std::move(remote)), form_(form) {}
+
+  const KindRow& row() const override { return *AnySet::find_row("blocked"); }
+  bool shared() const override { return true; }
+
+  Result<std::size_t> add_texts(const Hasher& hasher, std::span<const std::string_view> keys,
+                                bool* fresh) override {
+    hash(hasher, keys);
+    return add_hashes(hashes_, fresh);
+  }
+  Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) override {
+    answers_.resize(hashes.size());
+    const auto added = remote_->add_all(hashes, answers_, form_);
+    for (std::size_t i = 0; fresh != nullptr && i < hashes.size(); ++i)
+      fresh[i] = answers_[i] == RemoteAdd::fresh || answers_[i] == RemoteAdd::in_doubt;
+    if (!added) return added.error();
+    return added->fresh + added->in_doubt;
+  }
+  Result<void> ask_texts(const Hasher& hasher, std::span<const std::string_view> keys,
+                         bool* answers) const override {
+    hash(hasher, keys);
+    return ask_hashes(hashes_, answers);
+  }
+  Result<void> ask_hashes(std::span<const Hash> hashes, bool* answers) const override {
+    return remote_->may_contain_all(hashes, {answers, hashes.size()});
+  }
+
+  bool takes_wide_hashes() const override { return false; }
+  Result<std::size_t> add_wide(std::span<const WideHash>, bool*) override { return not_wide(); }
+  Result<void> ask_wide(std::span<const WideHash>, bool*) const override { return not_wide(); }
+  Result<std::size_t> add_ordinals(std::span<const Ordinal>, bool*) override {
+    return not_integers();
+  }
+  Result<void> ask_ordinals(std::span<const Ordinal>, bool*) const override {
+    return not_integers();
+  }
+  Result<std::size_t> remove_texts(const Hasher&, std::span<const std::string_view>,
+                                   bool*) override {
+    return no_removal();
+  }
+  Result<std::size_t> remove_hashes(std::span<const Hash>, bool*) override { return no_removal(); }
+  Result<std::size_t> remove_ordinals(std::span<const Ordinal>, bool*) override {
+    return no_removal();
+  }
+  Result<void> count_texts(const Hasher&, std::span<const std::string_view>,
+                           std::uint64_t*) const override {
+    return no_counts();
+  }
+  Result<void> count_hashes(std::span<const Hash>, std::uint64_t*) const override {
+    return no_counts();
+  }
+  Result<void> count_ordinals(std::span<const Ordinal>, std::uint64_t*) const override {
+    return no_counts();
+  }
+  std::uint64_t most_count() const override { return 0; }
+  Result<void> unite(const Body&) override { return not_there("be united in place"); }
+  Result<void> intersect(const Body&) override { return not_there("be intersected in place"); }
+  Result<void> subtract(const Body&) override { return not_there("be subtracted from"); }
+  Result<void> exclusive(const Body&) override { return not_there("be combined in place"); }
+  Result<void> advance_to(std::uint64_t, std::uint64_t) override {
+    return not_there("forget by time; give it a ttl= when it is made");
+  }
+  std::uint64_t time_span() const override { return 0; }
+  void cap_memory(std::uint64_t) override {}
+  Result<std::uint64_t> best_fold(double) const override { return not_there("be folded in place"); }
+  Result<std::unique_ptr<Body>> folded(std::uint64_t, double) const override {
+    return not_there("be folded in place");
+  }
+
+  std::uint64_t bytes() const override { return BlockedBloom::bytes(remote_->law().shape); }
+  std::uint64_t adds() const override { return remote_->adds(); }
+  std::uint64_t capacity() const override { return remote_->law().capacity; }
+  double rate_asked() const override { return remote_->law().rate; }
+  double estimate() const override { return estimated().keys; }
+  double rate_now() const override { return estimated().rate; }
+  double fill_ratio() const override { return estimated().fill; }
+  double expected_rate_now() const override { return remote_->expected_rate_now(); }
+  bool overfull() const override { return adds() > capacity(); }
+  std::optional<Range> range() const override { return std::nullopt; }
+  std::vector<std::pair<std::string, std::string>> shape_facts() const override {
+    return shape_facts_of<BlockedBloom>(remote_->law().shape);
+  }
+  std::optional<std::uint64_t> stuck() const override { return std::nullopt; }
+  std::optional<AnySet::Lists> lists() const override { return std::nullopt; }
+
+  Parts parts() const override {
+    const auto bytes = remote_->download();
+    if (!bytes) throw Failure(bytes.error());
+    auto memory = Memory::copy_of(*bytes);
+    if (!memory) throw Failure(memory.error());
+    Part part = part_of(remote_->law(), adds());
+    part.memory = std::move(*memory);
+    part.payload = part.memory.bytes();
+    Parts parts;
+    parts.parts.push_back(std::move(part));
+    return parts;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void hash(const Hasher& hasher, std::span<const std::string_view> keys) const {
+    hashes_.clear();
+    for (const std::string_view key : keys) hashes_.push_back(hasher(key));
+  }
+
+  const RedisSet::Estimate& estimated() const {
+    if (!estimate_ || Clock::now() - estimated_at_ > estimate_lasts) {
+      estimate_ = remote_->estimate().value();
+      estimated_at_ = Clock::now();
+    }
+    return *estimate_;
+  }
+
+  std::shared_ptr<RedisSet> remote_;
+  KeyForm form_;
+  std::vector<RemoteAdd> answers_;
+  mutable std::vector<Hash> hashes_;
+  mutable std::optional<RedisSet::Estimate> estimate_;
+  mutable Clock::time_point estimated_at_;
+};
+
+Result<AnySet> local_set(const RedisLaw& law, Result<Memory> memory, std::uint64_t adds,
+                         KeyForm form) {
+  if (!memory) return memory.error();
+  Part part = part_of(law, adds);
+  part.memory = std::move(*memory);
+  part.payload = part.memory.bytes();
+  Parts parts;
+  parts.parts.push_back(std::move(part));
+  return AnySet::from_parts(std::move(parts), law.hasher, rules_of(law, form));
+}
+
+}  // namespace
+
+AnySet any_set_of(std::shared_ptr<RedisSet> remote, KeyForm form) {
+  const RedisLaw& law = remote->law();
+  const KeyRules rules = rules_of(law, remote->form());
+  const Hasher hasher = law.hasher;
+  return AnySet::of(std::make_unique<RedisBody>(std::move(remote), form), hasher, rules);
+}
+
+Result<AnySet> local_copy_of(RedisSet& remote) {
+  const auto bytes = remote.download();
+  if (!bytes) return bytes.error();
+  return local_set(remote.law(), Memory::copy_of(*bytes), remote.adds(), remote.form());
+}
+
+Result<AnySet> local_set_for(const RedisLaw& law) {
+  return local_set(law, Memory::make(BlockedBloom::bytes(law.shape)), 0, KeyForm::none);
+}
+
+}  // namespace bloomery

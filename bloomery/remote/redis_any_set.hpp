@@ -1,0 +1,27 @@
+// A set on a Redis server as an AnySet, so that what works with sets of files works with it too.
+//
+//    auto remote = std::make_shared<RedisSet>(*RedisSet::open(address));
+//    AnySet set = any_set_of(remote, KeyForm::text);
+//
+// A key in doubt counts as fresh: whoever prints first occurrences prints it, and asks the RedisSet
+// how many there were. After an Error `fresh` is true all the same for the keys before it.
+// Verbs that can fail return the Error; estimate(), rate_now(), fill_ratio() and parts() read from
+// the server and throw it as a Failure. parts() is a copy of the whole set.
+// Threads: one; hashing by any number.
+#pragma once
+
+#include <memory>
+
+#include <bloomery/remote/redis_set.hpp>
+#include <bloomery/sets/any_set.hpp>
+
+namespace bloomery {
+
+// Keys are given as `form`: text, or hashes.
+AnySet any_set_of(std::shared_ptr<RedisSet> remote, KeyForm form);
+// A copy in the memory of this program, as it is now.
+Result<AnySet> local_copy_of(RedisSet& remote);
+// A local set with the shape that a RedisSet for this want would have, for RedisSet::upload.
+Result<AnySet> local_set_for(const RedisLaw& law);
+
+}  // namespace bloomery

@@ -1,0 +1,405 @@
+// How a RedisSet comes to be, is found, replaced and dropped: everything about its meta hash.
+#include <hiredis/hiredis.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+#include <bloomery/remote/redis_set.hpp>
+#include <bloomery/remote/slots.hpp>
+
+namespace bloomery {
+namespace {
+
+constexpr std::string_view format = "bloomery 1";
+constexpr std::uint64_t shards_at_once = 4096;
+// Filled shards are large: a megabyte at a time.
+constexpr std::uint64_t filled_shards_at_once = 16;
+// Clocks of servers may differ.
+constexpr std::uint64_t clock_slack_ms = 5000;
+
+std::uint64_t now_ms() {
+  using namespace std::chrono;
+  return static_cast<std::uint64_t>(
+      duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count());
+}
+
+std::uint64_t number(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+std::string numbered(std::string_view name, std::uint64_t epoch) {
+  return std::string(name) + ":" + std::to_string(epoch);
+}
+
+}  // namespace
+
+RedisSet::RedisSet(RedisAddress address, RedisRouter router)
+    : address_(std::move(address)),
+      router_(std::move(router)),
+      meta_key_(redis_meta_key(address_.name)),
+      meta_slot_(slot_of(meta_key_)) {}
+
+// What is not told is only a little less than the truth; a destructor must not fail.
+RedisSet::~RedisSet() {
+  if (untold_.keys > 0 && epoch_ > 0) {
+    const auto told = tell_adds();
+    static_cast<void>(told.has_value());
+  }
+}
+
+Error RedisSet::named(const Error& error) const {
+  return {error.code, address_.shown() + ": " + error.sentence};
+}
+
+Result<void> RedisSet::run(const RedisRouter::Take& take) {
+  auto done = router_.run(requests_, take);
+  if (!done) return named(done.error());
+  return done;
+}
+
+Result<RedisReply> RedisSet::call() {
+  auto reply = router_.call(requests_);
+  if (!reply) return named(reply.error());
+  return reply;
+}
+
+std::string_view RedisSet::Meta::field(std::string_view name, std::uint64_t epoch) const {
+  const std::string wanted = epoch == 0 ? std::string(name) : numbered(name, epoch);
+  for (const auto& [key, value] : fields)
+    if (key == wanted) return value;
+  return {};
+}
+
+Result<RedisSet> RedisSet::connect(const RedisAddress& address) {
+  auto router = RedisRouter::connect(address);
+  if (!router) return Error{router.error().code, address.shown() + ": " + router.error().sentence};
+  return RedisSet(address, std::move(*router));
+}
+
+Result<RedisSet::Meta> RedisSet::read_meta() {
+  requests_.clear();
+  // From the master: a replica may not know the newest epoch.
+  requests_.add(meta_slot_, Effect::writes, "HGETALL", meta_key_);
+  const auto reply = call();
+  if (!reply && reply.error().code == Code::not_ours)
+    return Error{Code::not_ours, address_.shown() + " is no Bloomery set: the key " + meta_key_ +
+                                     " holds something else; choose another name"};
+  if (!reply) return reply.error();
+  if ((*reply)->type != REDIS_REPLY_ARRAY || (*reply)->elements % 2 != 0)
+    return Error{Code::not_ours,
+                 address_.shown_server() + " does not answer HGETALL as Redis does"};
+  Meta meta;
+  meta.there = (*reply)->elements > 0;
+  for (std::size_t i = 0; i + 1 < (*reply)->elements; i += 2) {
+    const redisReply* key = (*reply)->element[i];
+    const redisReply* value = (*reply)->element[i + 1];
+    if (key->type != REDIS_REPLY_STRING || value->type != REDIS_REPLY_STRING) continue;
+    meta.fields.emplace_back(std::string(key->str, key->len), std::string(value->str, value->len));
+  }
+  for (const auto& [key, value] : meta.fields) {
+    if (!key.starts_with("law:")) continue;
+    const std::uint64_t epoch = number(std::string_view(key).substr(4));
+    meta.epochs.push_back(epoch);
+    meta.newest = std::max(meta.newest, epoch);
+    if (!meta.field("ready", epoch).empty()) meta.current = std::max(meta.current, epoch);
+  }
+  if (meta.there && meta.field("format", 0) != format)
+    return Error{Code::not_ours, address_.shown() +
+                                     " is no Bloomery set of this version: the hash " + meta_key_ +
+                                     " says '" + std::string(meta.field("format", 0)) +
+                                     "' where '" + std::string(format) + "' is expected"};
+  return meta;
+}
+
+Result<void> RedisSet::adopt(const Meta& meta, std::uint64_t epoch, const SecretKey* key) {
+  const auto law = decode_law(meta.field("law", epoch), key);
+  if (!law) return named(law.error());
+  if (key != nullptr) key_ = std::make_unique<SecretKey>(*key);
+  law_ = *law;
+  epoch_ = epoch;
+  names_ = RedisNames(address_.name, epoch, law_.shards());
+  adds_ = number(meta.field("adds", epoch));
+  untold_.keys = 0;
+  form_ = KeyForm::none;
+  for (const KeyForm one : {KeyForm::text, KeyForm::u64, KeyForm::hash})
+    if (meta.field("form", epoch) == name_of(one)) form_ = one;
+  return {};
+}
+
+Result<void> RedisSet::expect_no_eviction(bool expires) {
+  RedisRequests one;
+  one.add(0, Effect::reads, "INFO", "memory");
+  auto checked =
+      router_.on_masters(one.bytes(0), [&](const std::string& node, const redisReply& reply) {
+        const std::string_view info =
+            reply.type == REDIS_REPLY_STRING ? std::string_view(reply.str, reply.len) : "";
+        const std::string_view policy = info_field(info, "maxmemory_policy");
+        if (policy.starts_with("allkeys-") || (expires && policy.starts_with("volatile-")))
+          return Result<void>(Error{
+              Code::mismatch, "the server " + node +
+                                  " throws keys away when memory is short (maxmemory-policy " +
+                                  std::string(policy) +
+                                  "), and a part of the set that is gone would deny its "
+                                  "members; set it to noeviction"});
+        return Result<void>();
+      });
+  if (!checked) return named(checked.error());
+  return {};
+}
+
+Result<bool> RedisSet::exists(const RedisAddress& address) {
+  auto set = connect(address);
+  if (!set) return set.error();
+  const auto meta = set->read_meta();
+  if (!meta) return meta.error();
+  return meta->current > 0;
+}
+
+Result<RedisSet> RedisSet::open(const RedisAddress& address, const SecretKey* key) {
+  auto set = connect(address);
+  if (!set) return set.error();
+  const auto meta = set->read_meta();
+  if (!meta) return meta.error();
+  if (!meta->there)
+    return Error{Code::io, "there is no set " + address.shown() +
+                               "; 'bloomery build -o' or 'dedup --state' makes it"};
+  if (meta->current == 0)
+    return Error{Code::io, address.shown() +
+                               " is being made, or its making was cut off; make it "
+                               "again, or wait"};
+  if (auto adopted = set->adopt(*meta, meta->current, key); !adopted) return adopted.error();
+  if (auto kept = set->expect_no_eviction(set->law_.expires_at != 0); !kept) return kept.error();
+  return set;
+}
+
+// One who claims the number of an epoch has it alone.
+Result<bool> RedisSet::claim(std::uint64_t epoch, const RedisLaw& law) {
+  requests_.clear();
+  requests_.add(meta_slot_, Effect::writes, "HSETNX", meta_key_, "format", format);
+  requests_.add(meta_slot_, Effect::writes, "HSETNX", meta_key_, numbered("law", epoch),
+                encode_law(law));
+  bool claimed = false;
+  bool repeated = false;
+  auto done = run([&](std::size_t i, RedisReply& reply) {
+    if (i == 1) claimed = reply->type == REDIS_REPLY_INTEGER && reply->integer == 1;
+    repeated |= requests_[i].repeated;
+  });
+  if (!done) return done.error();
+  if (!claimed && repeated) {
+    // It may be ours all the same; another may have written the very same only for a reserve,
+    // where it does not matter whose it is.
+    const auto meta = read_meta();
+    if (!meta) return meta.error();
+    claimed = meta->field("law", epoch) == encode_law(law);
+  }
+  return claimed;
+}
+
+Result<void> RedisSet::make_shards(const RedisLaw& law, std::uint64_t epoch,
+                                   std::span<const std::byte> payload) {
+  RedisNames names(address_.name, epoch, law.shards());
+  const char seal = static_cast<char>(redis_seal);
+  const std::uint64_t step = payload.empty() ? shards_at_once : filled_shards_at_once;
+  std::string filled;
+  for (std::uint64_t first = 0; first < law.shards(); first += step) {
+    requests_.clear();
+    for (std::uint64_t shard = first; shard < std::min(first + step, law.shards()); ++shard) {
+      const unsigned slot = names.slot(shard);
+      const std::string_view name = names.shard(shard);
+      if (payload.empty()) {
+        // Any number of times: bits that are there stay.
+        requests_.add(slot, Effect::writes, "SETRANGE", name, law.bytes_of(shard) - 1,
+                      std::string_view(&seal, 1));
+      } else {
+        const auto part = payload.subspan(shard * law.shard_blocks * line_bytes,
+                                          law.blocks_of(shard) * line_bytes);
+        filled.assign(reinterpret_cast<const char*>(part.data()), part.size());
+        filled += seal;
+        requests_.add(slot, Effect::writes, "SET", name, std::string_view(filled));
+      }
+      if (law.expires_at != 0)
+        requests_.add(slot, Effect::writes, "PEXPIREAT", name, law.expires_at);
+    }
+    if (auto done = run([](std::size_t, RedisReply&) {}); !done) return done;
+  }
+  return {};
+}
+
+Result<void> RedisSet::publish(const RedisLaw& law, std::uint64_t epoch, std::uint64_t adds,
+                               KeyForm form) {
+  requests_.clear();
+  if (form != KeyForm::none)
+    requests_.add(meta_slot_, Effect::writes, "HSETNX", meta_key_, numbered("form", epoch),
+                  name_of(form));
+  if (adds > 0)
+    requests_.add(meta_slot_, Effect::writes, "HSET", meta_key_, numbered("adds", epoch), adds);
+  requests_.add(meta_slot_, Effect::writes, "HSET", meta_key_, numbered("ready", epoch), "1");
+  if (law.expires_at != 0)
+    requests_.add(meta_slot_, Effect::writes, "PEXPIREAT", meta_key_, law.expires_at);
+  else
+    requests_.add(meta_slot_, Effect::writes, "PERSIST", meta_key_);
+  return run([](std::size_t, RedisReply&) {});
+}
+
+Result<RedisSet> RedisSet::open_or_make(const RedisAddress& address, const Wish& wish) {
+  auto law = plan_redis_law(wish.want);
+  if (!law) return law.error();
+  law->hasher = wish.hasher;
+  law->key_is_elsewhere = wish.key_is_elsewhere;
+  law->strip_cr = wish.strip_cr;
+  law->normalisation = wish.normalisation;
+  if (address.rules.ttl.count() > 0)
+    law->expires_at = now_ms() + static_cast<std::uint64_t>(address.rules.ttl.count());
+  const SecretKey secret = wish.hasher.key();
+  const SecretKey* const key = wish.key_is_elsewhere ? &secret : nullptr;
+  auto set = connect(address);
+  if (!set) return set.error();
+  if (auto kept = set->expect_no_eviction(law->expires_at != 0); !kept) return kept.error();
+  for (;;) {
+    auto meta = set->read_meta();
+    if (!meta) return meta.error();
+    if (meta->current > 0) {
+      if (auto adopted = set->adopt(*meta, meta->current, key); !adopted) return adopted.error();
+      return set;
+    }
+    if (meta->newest == 0) {
+      const auto claimed = set->claim(1, *law);
+      if (!claimed) return claimed.error();
+      continue;  // it is there now, by us or by another
+    }
+    // Begun, and not ready: perhaps its maker was cut off. Empty shards may be made twice.
+    if (auto adopted = set->adopt(*meta, meta->newest, key); !adopted) return adopted.error();
+    if (set->law_.making == RedisMaking::upload)
+      return Error{Code::exists, address.shown() +
+                                     " is being built by another, or its building was "
+                                     "cut off; wait for it, or build it again"};
+    if (auto made = set->make_shards(set->law_, set->epoch_, {}); !made) return made.error();
+    if (auto done = set->publish(set->law_, set->epoch_, 0, KeyForm::none); !done)
+      return done.error();
+    return set;
+  }
+}
+
+Result<RedisSet> RedisSet::upload(const RedisAddress& address, const RedisLaw& law,
+                                  std::span<const std::byte> payload, std::uint64_t adds,
+                                  KeyForm form) {
+  if (payload.size() != law.shape.blocks * line_bytes)
+    return Error{Code::mismatch, "the bytes are not those of a set of this shape"};
+  auto set = connect(address);
+  if (!set) return set.error();
+  RedisLaw own = law;
+  own.making = RedisMaking::upload;
+  if (address.rules.ttl.count() > 0)
+    own.expires_at = now_ms() + static_cast<std::uint64_t>(address.rules.ttl.count());
+  if (auto done = set->replace(own, payload, adds, form); !done) return done.error();
+  return set;
+}
+
+Result<void> RedisSet::replace(RedisLaw law, std::span<const std::byte> payload, std::uint64_t adds,
+                               KeyForm form) {
+  if (auto kept = expect_no_eviction(law.expires_at != 0); !kept) return kept;
+  auto meta = read_meta();
+  if (!meta) return meta.error();
+  std::uint64_t epoch = meta->newest + 1;
+  for (;; ++epoch) {
+    const auto claimed = claim(epoch, law);
+    if (!claimed) return claimed.error();
+    if (*claimed) break;
+  }
+  if (auto made = make_shards(law, epoch, payload); !made) return made;
+  if (auto done = publish(law, epoch, adds, form); !done) return done;
+  meta = read_meta();
+  if (!meta) return meta.error();
+  if (meta->current != epoch)
+    return Error{Code::exists, address_.shown() +
+                                   " was replaced by another at the same time; that "
+                                   "one stays"};
+  const SecretKey key = law.hasher.key();
+  if (auto adopted = adopt(*meta, epoch, law.key_is_elsewhere ? &key : nullptr); !adopted)
+    return adopted;
+  return sweep(*meta, epoch);
+}
+
+Result<void> RedisSet::drop_shards(const RedisLaw& law, std::uint64_t epoch) {
+  RedisNames names(address_.name, epoch, law.shards());
+  for (std::uint64_t first = 0; first < law.shards(); first += shards_at_once) {
+    requests_.clear();
+    for (std::uint64_t shard = first; shard < std::min(first + shards_at_once, law.shards());
+         ++shard)
+      requests_.add(names.slot(shard), Effect::writes, "UNLINK", names.shard(shard));
+    if (auto done = run([](std::size_t, RedisReply&) {}); !done) return done;
+  }
+  return {};
+}
+
+// Older epochs are of no use to anybody.
+Result<void> RedisSet::sweep(const Meta& meta, std::uint64_t below) {
+  for (const std::uint64_t epoch : meta.epochs) {
+    if (epoch >= below) continue;
+    // Its secret key may be elsewhere; where its shards are does not depend on it.
+    const SecretKey any = law_.hasher.key();
+    auto law = decode_law(meta.field("law", epoch), nullptr);
+    if (!law) law = decode_law(meta.field("law", epoch), &any);
+    if (law)
+      if (auto dropped = drop_shards(*law, epoch); !dropped) return dropped;
+    requests_.clear();
+    requests_.add(meta_slot_, Effect::writes, "HDEL", meta_key_, numbered("law", epoch),
+                  numbered("ready", epoch), numbered("adds", epoch), numbered("form", epoch));
+    if (auto done = run([](std::size_t, RedisReply&) {}); !done) return done;
+  }
+  return {};
+}
+
+Result<void> RedisSet::clear() {
+  RedisLaw law = law_;
+  law.making = RedisMaking::reserve;
+  return replace(law, {}, 0, KeyForm::none);
+}
+
+Result<void> RedisSet::clear(const Want& want) {
+  auto law = plan_redis_law(want);
+  if (!law) return law.error();
+  law->hasher = law_.hasher;
+  law->key_is_elsewhere = law_.key_is_elsewhere;
+  law->strip_cr = law_.strip_cr;
+  law->normalisation = law_.normalisation;
+  law->expires_at = law_.expires_at;
+  return replace(*law, {}, 0, KeyForm::none);
+}
+
+// The meta hash goes first: whoever looks then finds no set, not one without shards.
+Result<void> RedisSet::drop() {
+  const auto meta = read_meta();
+  if (!meta) return meta.error();
+  requests_.clear();
+  requests_.add(meta_slot_, Effect::writes, "DEL", meta_key_);
+  if (auto done = run([](std::size_t, RedisReply&) {}); !done) return done;
+  untold_.keys = 0;
+  for (const std::uint64_t epoch : meta->epochs) {
+    const auto law = decode_law(meta->field("law", epoch), key_.get());
+    if (!law) continue;
+    if (auto dropped = drop_shards(*law, epoch); !dropped) return dropped;
+  }
+  return {};
+}
+
+Result<void> RedisSet::look_again(std::uint64_t shard) {
+  const auto meta = read_meta();
+  if (!meta) return meta.error();
+  const bool late = law_.expires_at != 0 && now_ms() + clock_slack_ms >= law_.expires_at;
+  if (!meta->there || meta->current == 0)
+    return Error{Code::io, address_.shown() + (late ? " has expired"
+                                                    : " is gone: somebody has "
+                                                      "deleted it")};
+  if (meta->current != epoch_) return adopt(*meta, meta->current, key_.get());
+  if (late) return Error{Code::io, address_.shown() + " has expired"};
+  return Error{Code::damaged, "shard " + std::to_string(shard) + " of " + address_.shown() + " (" +
+                                  std::string(names_.shard(shard)) +
+                                  ") is missing or cut short: it was deleted or evicted, and "
+                                  "members in it would be denied. Build the set anew"};
+}
+
+}  // namespace bloomery

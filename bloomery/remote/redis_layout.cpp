@@ -1,0 +1,178 @@
+#include <bloomery/remote/redis_layout.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include <bloomery/remote/slots.hpp>
+
+namespace bloomery {
+namespace {
+
+// 1023 blocks and the seal fit the 64 KiB class of the allocator; one block more would take 80.
+constexpr std::uint64_t most_shard_blocks = 1023;
+constexpr std::uint64_t least_shard_blocks = 63;
+// Small sets are cut so that they, too, spread over a cluster.
+constexpr std::uint64_t wanted_shards = 64;
+constexpr std::uint64_t most_shards = std::uint64_t{1} << 40;
+
+Error wrong(std::string_view what) {
+  return {Code::damaged,
+          "the description of the set on the server is damaged: " + std::string(what)};
+}
+
+template <class Number>
+bool take(const std::map<std::string, std::string, std::less<>>& fields, std::string_view name,
+          Number& number) {
+  const auto found = fields.find(name);
+  if (found == fields.end()) return false;
+  const std::string& text = found->second;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failed == std::errc() && end == text.data() + text.size();
+}
+
+std::string shortest(double number) {
+  char digits[40];
+  return {digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
+}
+
+std::string hexadecimal(std::uint64_t word) {
+  char digits[17];
+  const std::string_view text(digits, std::to_chars(digits, digits + sizeof digits, word, 16).ptr);
+  return std::string(16 - text.size(), '0').append(text);
+}
+
+std::optional<std::uint64_t> from_hexadecimal(std::string_view digits) {
+  std::uint64_t word = 0;
+  const auto [end, failed] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), word, 16);
+  if (digits.size() != 16 || failed != std::errc() || end != digits.data() + digits.size())
+    return std::nullopt;
+  return word;
+}
+
+}  // namespace
+
+Result<RedisLaw> plan_redis_law(const Want& want) {
+  const auto shape = BlockedBloom::plan_one_line(want);
+  if (!shape) return shape.error();
+  return redis_law_of(*shape, want.keys, want.rate);
+}
+
+RedisLaw redis_law_of(const BlockedBloom::Shape& shape, std::uint64_t capacity, double rate) {
+  RedisLaw law;
+  law.shape = shape;
+  law.shard_blocks =
+      std::clamp(shape.blocks / wanted_shards, least_shard_blocks, most_shard_blocks);
+  law.capacity = capacity;
+  law.rate = rate;
+  return law;
+}
+
+std::string encode_law(const RedisLaw& law) {
+  std::string text = "blocked";
+  const auto put = [&](const char* name, const std::string& value) {
+    text += ' ';
+    text += name;
+    text += '=';
+    text += value;
+  };
+  put("blocks", std::to_string(law.shape.blocks));
+  put("probes", std::to_string(law.shape.probes));
+  put("shard_blocks", std::to_string(law.shard_blocks));
+  put("capacity", std::to_string(law.capacity));
+  put("rate", shortest(law.rate));
+  if (law.hasher.mode() == HashMode::fast) {
+    put("hash", "xxh3-64");
+    put("seed", std::to_string(law.hasher.seed()));
+  } else {
+    put("hash", "siphash-1-3");
+    if (law.key_is_elsewhere)
+      put("key_check", std::to_string(law.hasher.key_check()));
+    else
+      put("key", hexadecimal(law.hasher.key().low) + hexadecimal(law.hasher.key().high));
+  }
+  put("strip_cr", law.strip_cr ? "1" : "0");
+  if (!law.normalisation.empty()) put("normalisation", law.normalisation);
+  put("making", law.making == RedisMaking::reserve ? "reserve" : "upload");
+  put("expires_at", std::to_string(law.expires_at));
+  return text;
+}
+
+Result<RedisLaw> decode_law(std::string_view text, const SecretKey* key) {
+  std::map<std::string, std::string, std::less<>> fields;
+  for (std::size_t at = text.find(' '); at != std::string_view::npos;) {
+    const std::size_t next = text.find(' ', at + 1);
+    const std::string_view field = text.substr(
+        at + 1, next == std::string_view::npos ? std::string_view::npos : next - at - 1);
+    const std::size_t equals = field.find('=');
+    if (equals == std::string_view::npos) return wrong("a field has no value");
+    fields.emplace(field.substr(0, equals), field.substr(equals + 1));
+    at = next;
+  }
+  if (text.substr(0, text.find(' ')) != "blocked")
+    return Error{Code::unsupported, "the set is of a kind that this version does not know"};
+  RedisLaw law;
+  law.shape.lines = 1;
+  if (!take(fields, "blocks", law.shape.blocks) || !take(fields, "probes", law.shape.probes) ||
+      !take(fields, "shard_blocks", law.shard_blocks) || !take(fields, "capacity", law.capacity) ||
+      !take(fields, "rate", law.rate) || !take(fields, "expires_at", law.expires_at))
+    return wrong("a number is missing");
+  if (auto sound = BlockedBloom::check(law.shape, law.shape.blocks * line_bytes); !sound)
+    return sound.error();
+  if (law.shard_blocks == 0 || law.shard_blocks > most_shard_blocks || law.shards() > most_shards ||
+      !(law.rate > 0 && law.rate < 1))
+    return wrong("a number can not be");
+  const std::string& hash = fields["hash"];
+  if (hash == "xxh3-64") {
+    std::uint64_t seed = 0;
+    if (!take(fields, "seed", seed)) return wrong("the seed is missing");
+    if (key != nullptr)
+      return Error{Code::mismatch, "the set is not hardened and has no secret key"};
+    law.hasher = Hasher(seed);
+  } else if (hash == "siphash-1-3") {
+    if (const std::string& stored = fields["key"]; !stored.empty()) {
+      const auto low = from_hexadecimal(std::string_view(stored).substr(0, 16));
+      const auto high =
+          stored.size() == 32 ? from_hexadecimal(std::string_view(stored).substr(16)) : low;
+      if (!low || !high || stored.size() != 32) return wrong("the secret key");
+      law.hasher = Hasher::hardened({*low, *high});
+    } else {
+      law.key_is_elsewhere = true;
+      if (key == nullptr)
+        return Error{Code::mismatch,
+                     "the set is hardened with a secret key that is not stored "
+                     "with it; give the key file"};
+      law.hasher = Hasher::hardened(*key);
+      std::uint64_t check = 0;
+      if (!take(fields, "key_check", check) || check != law.hasher.key_check())
+        return Error{Code::mismatch, "the secret key is not the one the set was made with"};
+    }
+  } else {
+    return Error{Code::unsupported, "the set uses a hash that this version does not know"};
+  }
+  law.strip_cr = fields["strip_cr"] == "1";
+  law.normalisation = fields["normalisation"];
+  law.making = fields["making"] == "upload" ? RedisMaking::upload : RedisMaking::reserve;
+  return law;
+}
+
+unsigned RedisNames::slot(std::uint64_t shard) const {
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<unsigned>(static_cast<Wide>(shard) * cluster_slots / shards_);
+}
+
+std::string_view RedisNames::shard(std::uint64_t shard) {
+  char digits[24];
+  last_ = prefix_;
+  last_ += tag_of_slot(slot(shard));
+  last_ += "}:";
+  last_.append(digits, std::to_chars(digits, digits + sizeof digits, shard).ptr);
+  return last_;
+}
+
+std::string redis_meta_key(std::string_view name) { return "{" + std::string(name) + "}:meta"; }
+
+}  // namespace bloomery

@@ -1,0 +1,62 @@
+// One connection to one Redis server, logged in.
+//
+//    queue(bytes) ... --> flush() --> receive() once for each command, in order
+//
+// Code::io: the server is gone, or silent for as long as the timeout; another try may help.
+// Code::not_ours: what answers is no Redis server. Code::mismatch: it does not let us in.
+// Limits:  after an Error the link is dead: answers and commands no longer belong together.
+// Threads: one.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <bloomery/error.hpp>
+#include <bloomery/remote/redis_address.hpp>
+
+struct redisContext;
+struct redisReply;
+
+namespace bloomery {
+
+struct FreeRedisReply {
+  void operator()(redisReply* reply) const;
+};
+using RedisReply = std::unique_ptr<redisReply, FreeRedisReply>;
+
+struct RedisHost {
+  std::string name;
+  std::uint16_t port = 0;
+  friend auto operator<=>(const RedisHost&, const RedisHost&) = default;
+};
+std::string to_string(const RedisHost& host);
+
+class RedisLink {
+ public:
+  // `reads_replica`: the server is a replica of a cluster, and shall answer all the same.
+  static Result<RedisLink> connect(const RedisHost& host, const RedisLogin& login,
+                                   std::chrono::milliseconds timeout, bool reads_replica);
+
+  void queue(std::string_view commands);
+  Result<void> flush();
+  Result<RedisReply> receive();
+
+ private:
+  struct FreeContext {
+    void operator()(redisContext* context) const;
+  };
+
+  RedisLink(RedisHost host, std::unique_ptr<redisContext, FreeContext> context);
+  Error failed() const;
+  Result<void> log_in(const RedisLogin& login, bool reads_replica);
+  // One command of the login; an answer that is an error is the Error.
+  Result<void> expect_ok(std::string_view command, const char* what);
+
+  RedisHost host_;
+  std::unique_ptr<redisContext, FreeContext> context_;
+};
+
+}  // namespace bloomery
