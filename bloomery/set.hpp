@@ -11,8 +11,8 @@
 // add_all and may_contain_all throw std::invalid_argument when the answers have too little room.
 // Limits:  a Result<void> that fails and is not looked at throws (error.hpp). A set that was moved
 //          from may only be assigned to or destroyed.
-// Threads: add_shared and may_contain_shared may be called by any number at once; nothing else may
-//          run beside them. Otherwise one thread changes a set, or any number ask it.
+// Threads: add_shared, may_contain_shared and overfull may be called by any number at once; nothing
+//          else may run beside them. Otherwise one thread changes a set, or any number ask it.
 #pragma once
 
 #include <concepts>

@@ -3,7 +3,7 @@
 //    Owned<K> = shape + Memory + K looking at it + what was asked of it and how many were added
 //
 // Composites (chain, hash-set) own their memory by themselves and offer the same verbs.
-// Threads: as the kind: add_shared and may_contain_shared by any number, the rest by one.
+// Threads: as the kind: add_shared, may_contain_shared and overfull by any number, the rest by one.
 #pragma once
 
 #include <algorithm>
@@ -252,7 +252,7 @@ class Owned {
     if constexpr (Forgetting<K>)
       return kind_.overfull();
     else
-      return !Exact<K> && !Buildable<K> && ledger_.adds > full_adds_ + spread_;
+      return !Exact<K> && !Buildable<K> && adds_shared() > full_adds_ + spread_;
   }
   // The adds up to which it holds no more keys than it was planned for, by chance and all.
   std::uint64_t most_adds() const { return full_adds_ + spread_; }
