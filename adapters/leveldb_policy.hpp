@@ -139,7 +139,7 @@ class LevelDbPolicy : public leveldb::FilterPolicy {
         }
         if (probes < fewest) continue;
         const double fill = static_cast<double>(ones) / static_cast<double>(bytes * 8);
-        const double chance = std::pow(fill, probes);
+        const double chance = power(fill, probes);
         if (chance < best_chance) {
           best_chance = chance;
           best = {variant, probes};
@@ -147,6 +147,13 @@ class LevelDbPolicy : public leveldb::FilterPolicy {
       }
     }
     return best;
+  }
+
+  // Not std::pow: with products alone every machine keeps the same variant.
+  static double power(double base, unsigned exponent) {
+    double product = 1;
+    for (; exponent > 0; --exponent) product *= base;
+    return product;
   }
 
   static bool odd_ones(const char* bytes, std::size_t length) {

@@ -20,6 +20,9 @@ endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/bloomery/"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/bloomery"
   FILES_MATCHING PATTERN "*.hpp")
+# Plug-ins for other programs, whose headers they need; nothing of ours includes them.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/adapters/"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/bloomery/adapters" FILES_MATCHING PATTERN "*.hpp")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 # CMake: find_package(bloomery CONFIG REQUIRED), with COMPONENTS text redis for bloomery::text and

@@ -283,7 +283,8 @@ class House:
             errors = [line for line in ran.stderr.splitlines() if "error:" in line]
             return errors[0].strip() if errors else ran.stderr.strip()[:200]
 
-        headers = [p for p in self.sources if p.startswith("bloomery/") and p.endswith(".hpp")]
+        offered = ("bloomery/", "adapters/")
+        headers = [p for p in self.sources if p.startswith(offered) and p.endswith(".hpp")]
         with concurrent.futures.ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
             for path, error in zip(headers, pool.map(compile_alone, headers)):
                 if error:
