@@ -9,15 +9,8 @@
 //               database --found--> the row, also put into the cache
 //                          denied--> "no such row": the set was wrong
 //
-// Without it, keys that do not exist (an attack, a broken client) miss the cache by nature and each
-// is a query. The cache and the database come with each call, for connections are rarely shared by
-// threads:
-//
-//    cache.get(key)          Result<Cached<Value>>
-//    cache.put(key, value)   Result<void>
-//    cache.put_absent(key)   Result<void>   optional: keeps for a short while that no row has this
-//    cache.forget(key)       Result<void>   key, against those the set lets pass again and again
-//    database(key)           Result<std::optional<Value>>
+// Without it, keys that do not exist (an attack, a broken client) miss the cache by nature, and
+// each is a query.
 //
 // If the set is wrong: a key that no row has costs a query, at the rate of the set. A row that the
 //          set was not told of is HIDDEN: so insert() comes before the row can be seen, whoever
@@ -110,6 +103,13 @@ concept KeepsAbsent = requires(Cache& cache, const Key& key) {
 
 // S is a Set of any kind that does not forget, or whatever has may_contain(key), which gives a bool
 // or a Result<bool>, and add(key), which gives a bool or a Result; then S answers for its threads.
+// Cache and database come with each call, for threads rarely share connections:
+//
+//    cache.get(key)          Result<Cached<Value>>
+//    cache.put(key, value)   Result<void>
+//    cache.put_absent(key)   Result<void>   optional: keeps for a short while that no row has this
+//    cache.forget(key)       Result<void>   key, against those the set lets pass again and again
+//    database(key)           Result<std::optional<Value>>
 template <class S>
 class Guard {
   template <class Database, class Key>
@@ -140,7 +140,7 @@ class Guard {
       return row;
     }
     count(*row ? found_ : denied_);
-    // After an Error the cache may hold what was not to be read; it is not written to either.
+    // A cache that could not be read is not written to: it would fail again, and take its time.
     if (cached) fill(key, cache, *row);
     return row;
   }
