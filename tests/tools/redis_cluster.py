@@ -105,7 +105,7 @@ class RedisCluster:
         return rest
 
     def move_slots(self, first, count, to):
-        """Slot by slot, key by key, as redis-cli --cluster reshard does; clients go on meanwhile."""
+        """Slot by slot, key by key, as redis-cli --cluster reshard does, under load."""
         target = self.masters[to]
         target_id = self.ask(target, "CLUSTER", "MYID")
         moved = 0

@@ -110,7 +110,8 @@ class EveryCommand(OneServer):
                     "--which", input="a.user@EXAMPLE.com\nb\n").stdout
         self.assertIn(f"{self.url(server, 'mails')}\ta.user@EXAMPLE.com\n", found)
         self.assertIn("b.bloom\tb\n", found)
-        against = run("dedup", "--against", self.url(server, "mails"), input="A.user@example.com\nc\n")
+        against = run("dedup", "--against", self.url(server, "mails"),
+                      input="A.user@example.com\nc\n")
         self.assertEqual("c\n", against.stdout)
 
     def test_a_set_is_replaced_only_with_force_and_its_old_shards_go(self):
@@ -165,7 +166,8 @@ class EveryCommand(OneServer):
         run("build", "-o", url, "--hardened", "--key-file", key, input="a\n")
         self.assertEqual("a\n", run("check", "--key-file", key, url, input="a\n").stdout)
         self.assertIn("key", run("check", url, code=2, input="a\n").stderr)
-        self.assertIn("not the one", run("check", "--key-file", other, url, code=2, input="a\n").stderr)
+        wrong = run("check", "--key-file", other, url, code=2, input="a\n")
+        self.assertIn("not the one", wrong.stderr)
         stored = server.command("HGET", "{seen}:meta", "law:1").decode()
         self.assertNotIn("00112233", stored)
 
@@ -314,7 +316,8 @@ class BrokenServers(OneServer):
         for serve, sentence in [
             (lambda line: (line.recv(999), line.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")),
              "as a Redis server would"),
-            (lambda line: (line.recv(999), line.sendall(b"+OK\r\n"), line.recv(999)), "as Redis does"),
+            (lambda line: (line.recv(999), line.sendall(b"+OK\r\n"), line.recv(999)),
+             "as Redis does"),
             (lambda line: time.sleep(3), "does not answer in time"),
             (lambda line: None, "onnection"),  # closed, or reset by peer
         ]:
