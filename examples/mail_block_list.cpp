@@ -55,8 +55,8 @@ using Additions = bloomery::Set<bloomery::HashSet>;
 using Files = std::vector<std::string>;
 
 constexpr const char* usage =
-    R"(usage: mail_block_list update --state DIR BLOCKED... [--allow ALLOWED]... [--rate P] [--keys N]
-                              [--allow-wins] [--forget-today] [--skip-bad]
+    R"(usage: mail_block_list update --state DIR BLOCKED... [--allow ALLOWED]... [--rate P]
+                              [--keys N] [--allow-wins] [--forget-today] [--skip-bad]
        mail_block_list add --state DIR [--skip-bad] [FILE...]
        mail_block_list check --state DIR [FILE...]
 
@@ -201,8 +201,8 @@ void say(std::string_view what, std::uint64_t count) {
 
 // --- update ------------------------------------------------------------------------------------
 
-// What was added by day is dropped when tonight's lists have it themselves. The rest was added after
-// they were written, perhaps: to drop it would let through what somebody has just blocked.
+// What was added by day is dropped when tonight's lists have it themselves. The rest was added
+// after they were written, perhaps: to drop it would let through what somebody has just blocked.
 class Update {
  public:
   explicit Update(const Options& options)
