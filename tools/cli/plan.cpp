@@ -1,4 +1,5 @@
-// bloomery plan: what every kind would cost, and which one to take.
+// bloomery plan: what every kind would cost, and which one to take; or, with --nodes, a set that is
+// shared on a Redis Cluster (plan_nodes.cpp).
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -12,6 +13,7 @@
 
 #include "command.hpp"
 #include "flags.hpp"
+#include "plan_nodes.hpp"
 #include "report.hpp"
 #include "units.hpp"
 
@@ -21,6 +23,7 @@ namespace {
 struct PlanFlags {
   SizeFlags size;
   Word range;
+  NodesFlags nodes;
   SpeechFlags speech;
 };
 
@@ -36,6 +39,13 @@ lines. `classic` is the smallest of the grow-only kinds and waits several times.
 than all of them and need all keys at once. Exact maps (bitmap, two-bit) are
 right always, and pay for their range, not for their keys.
 
+--nodes plans a set that many programs share on a Redis Cluster, with one block of
+64 bytes a key, in strings of at most 64 KiB: how many masters it takes if the set
+may have --memory of each (16G), or what each of N has; bytes on the network and
+server time of a check and an add; how long loading takes; what a node that fails
+or joins means. All of it is computed, on server times that were measured once
+(docs/scale.md): measure your own before you buy machines.
+
 Exit codes: 0 good, 2 error.
 
 Examples:
@@ -43,12 +53,15 @@ Examples:
   bloomery plan -n 1e9 -m 2G          # at what rate
   bloomery plan -p 0.1% -m 512M       # for how many keys
   bloomery plan -n 1M -p 1% --range 0..99999999
+  bloomery plan --nodes -n 100G -p 1% -m 32G
+  bloomery plan --nodes=12 -n 10G -p 0.1% --replicas 2 --network 25G
 )";
 
 void add_flags(CLI::App& parser, PlanFlags& flags) {
   add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3, 1/1000");
   parser.add_option("--range", flags.range, "show the exact maps of these integers too")
       ->type_name("A..B");
+  add_nodes_flags(parser, flags.nodes);
   add_speech_flags(parser, flags.speech);
 }
 
@@ -180,6 +193,12 @@ Exit run(const PlanFlags& flags, Messages& messages) {
   Want want = want_of(flags.size);
   const int given = (want.keys > 0) + (want.rate > 0) + (want.memory_bytes > 0);
   if (flags.range) want.range = parse_range("--range", *flags.range).value();
+  if (flags.nodes.given()) {
+    const Report report = nodes_report(flags.nodes, want);
+    print_out(flags.speech.json ? report.as_json() : report.as_text());
+    return Exit::good;
+  }
+  expect_nodes(flags.nodes);
   if (given < 2)
     refuse("plan needs two of --keys, --rate and --memory, as in 'bloomery plan -n 10M -p 1%'");
   // Else every kind would be left out for the same reason, but for those without a rate.
@@ -200,9 +219,11 @@ Command plan_command(CLI::App& program) {
   CLI::App* parser =
       program.add_subcommand("plan", "how large, how exact, which kind: before anything is made");
   add_flags(*parser, *flags);
-  return {parser, "plan -n N -p RATE [-m MEM]   (any two)", story, {}, [flags](Messages& messages) {
-            return run(*flags, messages);
-          }};
+  return {parser,
+          "plan [--nodes[=N]] -n N -p RATE [-m MEM]   (any two; --nodes: -n and -p)",
+          story,
+          {},
+          [flags](Messages& messages) { return run(*flags, messages); }};
 }
 
 }  // namespace bloomery::cli

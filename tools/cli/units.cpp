@@ -20,6 +20,8 @@ constexpr std::string_view memory_accepted =
     "give a size such as 512K, 100M or 2G (powers of 1024; B or iB may follow)";
 constexpr std::string_view duration_accepted =
     "give a time with its unit, such as 500ms, 60s, 30min, 24h or 7d";
+constexpr std::string_view network_accepted =
+    "give bits a second such as 100M, 2.5G or 10G (k, M, G, T are powers of 1000)";
 constexpr std::string_view range_accepted =
     "give two whole numbers, the smaller first, such as 0..9999999";
 constexpr std::string_view seed_accepted = "give a whole number from 0 to 18446744073709551615";
@@ -235,6 +237,12 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view flag, std::str
     return std::chrono::milliseconds(static_cast<std::int64_t>(milliseconds));
   }
   return refused(flag, text, duration_accepted);
+}
+
+Result<double> parse_network(std::string_view flag, std::string_view text) {
+  const auto bits = scaled(text, decimal_unit);
+  if (!bits || *bits < 1000) return refused(flag, text, network_accepted);
+  return static_cast<double>(*bits);
 }
 
 Result<Range> parse_range(std::string_view flag, std::string_view text) {

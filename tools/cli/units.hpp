@@ -5,6 +5,7 @@
 //    memory    4096  512K  2G  2GiB  2GB          binary: K M G T are powers of 1024, with or
 //                                                 without B or iB
 //    duration  500ms  60s  30min  24h  7d         always with its unit
+//    network   1000000  100M  2.5G                bits a second; k M G T are powers of 1000
 //    range     0..9999999  5..2M                  both ends belong to it
 //
 // Every refusal names the flag, the value and what is accepted.
@@ -27,6 +28,8 @@ Result<double> parse_rate(std::string_view flag, std::string_view text);
 Result<std::uint64_t> parse_memory(std::string_view flag, std::string_view text);
 // At least a millisecond.
 Result<std::chrono::milliseconds> parse_duration(std::string_view flag, std::string_view text);
+// At least 1000 bits a second.
+Result<double> parse_network(std::string_view flag, std::string_view text);
 Result<Range> parse_range(std::string_view flag, std::string_view text);
 // Any whole number up to 2^64 - 1, also with 0x before it: seeds are not counts.
 Result<std::uint64_t> parse_seed(std::string_view flag, std::string_view text);
