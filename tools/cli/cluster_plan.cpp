@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <initializer_list>
 #include <string>
 
 #include <bloomery/bits/block.hpp>
-#include <bloomery/hash/budget.hpp>
+#include <bloomery/remote/redis_layout.hpp>
 #include <bloomery/sets/plan.hpp>
 
 namespace bloomery::cli {
@@ -22,22 +20,24 @@ std::uint64_t digits(std::uint64_t number) { return std::to_string(number).size(
 std::uint64_t word_bytes(std::uint64_t length) { return 1 + digits(length) + 2 + length + 2; }
 std::uint64_t list_bytes(std::uint64_t words) { return 1 + digits(words) + 2; }
 
-// Offsets are as long as those at the end of a shard, which nearly all are.
-Traffic getrange_traffic(std::uint64_t shard_bytes) {
+// Names and offsets are as long as those at the end, which nearly all are.
+Traffic getrange_traffic(std::uint64_t shard_bytes, std::uint64_t name_bytes) {
   Traffic traffic;
   traffic.sent = list_bytes(4) + word_bytes(8) + word_bytes(name_bytes) +
-                 2 * word_bytes(digits(shard_bytes - 1));
+                 2 * word_bytes(digits(shard_bytes - 2));
   traffic.received = word_bytes(line_bytes);
   return traffic;
 }
 
-Traffic bitfield_traffic(std::uint64_t shard_bytes, unsigned probes) {
+Traffic bitfield_traffic(std::uint64_t shard_bytes, std::uint64_t name_bytes, unsigned probes) {
   const std::uint64_t one_bit =
-      word_bytes(3) + word_bytes(2) + word_bytes(digits(shard_bytes * 8 - 1)) + word_bytes(1);
+      word_bytes(3) + word_bytes(2) + word_bytes(digits(shard_bytes * 8 - 9)) + word_bytes(1);
+  const std::uint64_t seal =
+      word_bytes(3) + word_bytes(2) + word_bytes(digits((shard_bytes - 1) * 8));
   Traffic traffic;
   traffic.sent =
-      list_bytes(2 + 4 * probes) + word_bytes(8) + word_bytes(name_bytes) + probes * one_bit;
-  traffic.received = list_bytes(probes) + probes * 4;  // ":0\r\n" each
+      list_bytes(5 + 4 * probes) + word_bytes(8) + word_bytes(name_bytes) + probes * one_bit + seal;
+  traffic.received = list_bytes(probes + 1) + probes * 4 + 6;  // ":0\r\n" each, and ":177\r\n"
   return traffic;
 }
 
@@ -100,17 +100,17 @@ Result<ClusterPlan> plan_cluster(const ClusterWant& want) {
     return sound.error();
   ClusterPlan plan;
   plan.want = want;
-  const auto [probes, mean] = plan::fullest_line(want.rate, max_line_probes);
-  plan.probes = probes;
-  plan.blocks = static_cast<std::uint64_t>(std::ceil(static_cast<double>(want.keys) / mean));
-  if (!enough_bits(plan.blocks, mean, want.rate))
-    return Error{Code::impossible,
-                 "64-bit hashes can not hold that rate for so many keys; ask for a higher rate"};
-  plan.shards = (plan.blocks - 1) / most_shard_blocks + 1;
-  plan.shard_bytes = ((plan.blocks - 1) / plan.shards + 1) * line_bytes;
+  const auto law = plan_redis_law({.keys = want.keys, .rate = want.rate});
+  if (!law) return law.error();
+  plan.probes = law->shape.probes;
+  plan.blocks = law->shape.blocks;
+  plan.shards = law->shards();
+  plan.shard_bytes = law->bytes_of(0);
   plan.shard_memory = allocated(plan.shard_bytes) + measured_cost.string_bytes;
-  plan.check = getrange_traffic(plan.shard_bytes);
-  const Traffic setting = bitfield_traffic(plan.shard_bytes, probes);
+  const std::uint64_t name_bytes =
+      RedisNames(planned_name, 1, plan.shards).shard(plan.shards - 1).size();
+  plan.check = getrange_traffic(plan.shard_bytes, name_bytes);
+  const Traffic setting = bitfield_traffic(plan.shard_bytes, name_bytes, plan.probes);
   plan.add = {plan.check.sent + setting.sent, plan.check.received + setting.received};
   if (auto found = find_masters(plan); !found) return found.error();
   return plan;

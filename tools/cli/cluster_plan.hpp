@@ -1,10 +1,10 @@
 // A set shared on a Redis Cluster, on paper: from keys and rate to shards, nodes, bytes and times.
 //
-//    keys --/ mean keys a line--> blocks of 64 bytes --/ 1023--> shards, all of one size
+//    keys --/ mean keys a line--> blocks of 64 bytes --/ 1023--> shards (remote/redis_layout.hpp)
 //    shard i --> a Redis string in slot i * 16384 / shards --> the master that has the slot
 //
 //    check  GETRANGE key 64*b 64*b+63            all bits of a key lie in one block of one shard
-//    add    the same, and BITFIELD key SET u1 bit 1 ... once per probe
+//    add    the same, and BITFIELD key SET u1 bit 1 ... GET u8 seal, one SET a probe
 //
 // Limits:  computed, not measured: the network is taken to give what it is called, clients are
 //          taken to be as many as the servers can serve, and nodes to hold nothing else.
@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include <bloomery/error.hpp>
+#include <bloomery/remote/slots.hpp>
 
 namespace bloomery::cli {
 
@@ -32,13 +33,10 @@ struct MeasuredCost {
 };
 inline constexpr MeasuredCost measured_cost;
 
-inline constexpr std::uint64_t cluster_slots = 16384;
 // So that those who are left when one fails are a majority, and promote its replica.
 inline constexpr std::uint64_t least_masters = 3;
-// A block of 64 KiB holds the string with its header, and nothing is wasted.
-inline constexpr std::uint64_t most_shard_blocks = 1023;
-// Names of strings look like "urls_seen.g1:{3f9ac}".
-inline constexpr std::uint64_t name_bytes = 20;
+// What a set is called counts in every command.
+inline constexpr const char* planned_name = "urls_seen";
 
 struct ClusterWant {
   std::uint64_t keys = 0;
