@@ -2,13 +2,17 @@
 //
 //    bench_redis URL KEYS RATE
 //
-// One line of numbers: keys a second and commands a key of adding new keys, adding them again,
-// asking members, asking strangers; then the rate of the strangers. The set is dropped at the end.
+// One line of numbers: keys a second, commands a key and microseconds of all masters' CPU a key, of
+// adding new keys, adding them again, asking members, asking strangers; then the rate of the
+// strangers. The set is dropped at the end.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <vector>
+
+#include <hiredis/hiredis.h>
 
 #include <bloomery/remote/redis_set.hpp>
 
@@ -19,17 +23,37 @@ using namespace bloomery;
 struct Pace {
   double keys_per_second;
   double commands_per_key;
+  double server_us_per_key;
 };
 
+// Seconds of CPU that the masters have used.
+double server_cpu(RedisRouter& router) {
+  RedisRequests info;
+  info.add(0, Effect::reads, "INFO", "cpu");
+  double seconds = 0;
+  router
+      .on_masters(info.bytes(0),
+                  [&](const std::string&, const redisReply& reply) {
+                    const std::string_view text(reply.str, reply.len);
+                    for (const char* field : {"used_cpu_user", "used_cpu_sys"})
+                      seconds += std::atof(std::string(info_field(text, field)).c_str());
+                    return Result<void>();
+                  })
+      .value();
+  return seconds;
+}
+
 template <class Work>
-Pace timed(RedisSet& set, std::size_t keys, Work&& work) {
+Pace timed(RedisSet& set, RedisRouter& router, std::size_t keys, Work&& work) {
   using Clock = std::chrono::steady_clock;
+  const double cpu = server_cpu(router);
   const std::uint64_t before = set.router().commands();
   const auto start = Clock::now();
   work();
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   const auto count = static_cast<double>(keys);
-  return {count / seconds, static_cast<double>(set.router().commands() - before) / count};
+  return {count / seconds, static_cast<double>(set.router().commands() - before) / count,
+          (server_cpu(router) - cpu) / count * 1e6};
 }
 
 }  // namespace
@@ -52,14 +76,17 @@ int main(int argc, char** argv) {
     }
     const auto answers = std::make_unique<bool[]>(keys);
     const std::span<bool> told(answers.get(), keys);
+    RedisRouter router = RedisRouter::connect(set.address()).value();
     const auto add = [&] { static_cast<void>(set.add_all(members).value()); };
-    const Pace paces[] = {timed(set, keys, add), timed(set, keys, add),
-                          timed(set, keys, [&] { set.may_contain_all(members, told).value(); }),
-                          timed(set, keys, [&] { set.may_contain_all(strangers, told).value(); })};
+    const Pace paces[] = {
+        timed(set, router, keys, add), timed(set, router, keys, add),
+        timed(set, router, keys, [&] { set.may_contain_all(members, told).value(); }),
+        timed(set, router, keys, [&] { set.may_contain_all(strangers, told).value(); })};
     std::size_t passed = 0;
     for (const bool one : told) passed += one;
     for (const Pace& pace : paces)
-      std::printf("%.0f %.5f ", pace.keys_per_second, pace.commands_per_key);
+      std::printf("%.0f %.5f %.4f ", pace.keys_per_second, pace.commands_per_key,
+                  pace.server_us_per_key);
     std::printf("%.6f\n", static_cast<double>(passed) / static_cast<double>(keys));
     set.drop().value();
   } catch (const std::exception& failure) {

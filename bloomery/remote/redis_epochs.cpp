@@ -15,6 +15,7 @@ constexpr std::string_view format = "bloomery 1";
 constexpr std::uint64_t shards_at_once = 4096;
 // Filled shards are large: a megabyte at a time.
 constexpr std::uint64_t filled_shards_at_once = 16;
+constexpr std::uint64_t most_shards_noted = 1 << 20;
 // Clocks of servers may differ.
 constexpr std::uint64_t clock_slack_ms = 5000;
 
@@ -123,6 +124,8 @@ Result<void> RedisSet::adopt(const Meta& meta, std::uint64_t epoch, const Secret
   names_ = RedisNames(address_.name, epoch, law_.shards());
   adds_ = number(meta.field("adds", epoch));
   untold_.keys = 0;
+  // Of a set so large that this would take more than some megabytes every key is asked for first.
+  shard_seen_.assign(law_.shards() <= most_shards_noted ? law_.shards() : 0, 0);
   form_ = KeyForm::none;
   for (const KeyForm one : {KeyForm::text, KeyForm::u64, KeyForm::hash})
     if (meta.field("form", epoch) == name_of(one)) form_ = one;

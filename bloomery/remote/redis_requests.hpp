@@ -2,7 +2,11 @@
 //
 //    RedisRequests requests;
 //    requests.add(slot, Effect::reads, "GETRANGE", key, 0, 63);
-//    router.run(requests, [&](std::size_t i, const redisReply& reply) { ... });
+//    router.run(requests, [&](std::size_t i, RedisReply& reply) { ... });
+//
+// Many of them are written only when they are sent, so that servers work meanwhile:
+//
+//    requests.plan(keys.size(), [&](std::size_t i, RedisRequests& one) { one.add(...); });
 //
 // Threads: one.
 #pragma once
@@ -11,8 +15,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace bloomery {
@@ -48,6 +54,22 @@ class RedisRequests {
   void clear() {
     requests_.clear();
     bytes_.clear();
+    write_ = nullptr;
+  }
+
+  // write(i, *this) adds request i, whenever it is sent: the first time, and again after a failure.
+  using Write = std::function<void(std::size_t i, RedisRequests& one)>;
+  void plan(std::size_t count, Write write) {
+    clear();
+    requests_.resize(count);
+    write_ = std::move(write);
+  }
+  // Before slot, effect and bytes of request i are looked at.
+  void make_ready(std::size_t i) {
+    if (!write_) return;
+    bytes_.clear();
+    in_hand_ = i;
+    write_(i, *this);
   }
 
   template <class... Words>
@@ -58,7 +80,14 @@ class RedisRequests {
   }
   // The same in three steps, for commands whose length is known only at run time.
   void begin(unsigned slot, Effect effect, std::size_t words) {
-    requests_.push_back({bytes_.size(), 0, static_cast<std::uint16_t>(slot), effect});
+    if (!write_) {
+      in_hand_ = requests_.size();
+      requests_.emplace_back();
+    }
+    Request& request = requests_[in_hand_];
+    request.begin = bytes_.size();
+    request.slot = static_cast<std::uint16_t>(slot);
+    request.effect = effect;
     bytes_ += '*';
     put_number(words);
     bytes_ += "\r\n";
@@ -74,7 +103,7 @@ class RedisRequests {
     char digits[24];
     word(std::string_view(digits, std::to_chars(digits, digits + sizeof digits, number).ptr));
   }
-  void end() { requests_.back().end = bytes_.size(); }
+  void end() { requests_[in_hand_].end = bytes_.size(); }
 
  private:
   void put_number(std::size_t number) {
@@ -84,6 +113,8 @@ class RedisRequests {
 
   std::string bytes_;
   std::vector<Request> requests_;
+  std::size_t in_hand_ = 0;
+  Write write_;
 };
 
 }  // namespace bloomery

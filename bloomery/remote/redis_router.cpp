@@ -295,6 +295,7 @@ Result<void> RedisRouter::run(RedisRequests& requests, const Take& take) {
 }
 
 void RedisRouter::send(Round& round, std::size_t i) {
+  round.requests.make_ready(i);
   const auto asked = round.asking.find(i);
   const bool asking = asked != round.asking.end();
   const std::size_t to = asking ? asked->second : node_for(round.requests[i]);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -21,8 +22,19 @@ namespace {
 constexpr std::size_t keys_at_once = 16384;
 // New keys that the server need not know of yet.
 constexpr std::uint64_t most_untold = 1000;
+// Above this share of repeats, asking first spares more than it costs.
+constexpr double many_repeats = 0.25;
+constexpr std::uint32_t shard_known_seconds = 1;
 // An epoch that changes under our hands this often is somebody's mistake.
 constexpr int most_epoch_changes = 5;
+
+std::uint32_t seconds_now() {
+  using namespace std::chrono;
+  // Never 0, which stands for never.
+  return static_cast<std::uint32_t>(
+             duration_cast<seconds>(steady_clock::now().time_since_epoch()).count()) +
+         2;
+}
 
 struct Spot {
   std::uint64_t shard;
@@ -73,8 +85,7 @@ void RedisSet::request_bits(Hash hash) {
 
 Result<void> RedisSet::ask(std::span<const Hash> hashes, bool* answers) {
   for (int change = 0; change < most_epoch_changes; ++change) {
-    requests_.clear();
-    for (const Hash hash : hashes) request_block(hash);
+    requests_.plan(hashes.size(), [&](std::size_t i, RedisRequests&) { request_block(hashes[i]); });
     std::optional<std::uint64_t> missing;
     auto done = run([&](std::size_t i, RedisReply& reply) {
       if (reply->type != REDIS_REPLY_STRING || reply->len != line_bytes) {
@@ -94,11 +105,9 @@ Result<void> RedisSet::ask(std::span<const Hash> hashes, bool* answers) {
 
 Result<void> RedisSet::mark(std::span<const Hash> hashes, std::span<const std::uint32_t> absent,
                             RemoteAdd* answers, std::vector<std::uint32_t>& strays) {
-  requests_.clear();
-  for (const std::uint32_t i : absent) {
-    request_bits(hashes[i]);
-    answers[i] = RemoteAdd::not_done;
-  }
+  for (const std::uint32_t i : absent) answers[i] = RemoteAdd::not_done;
+  requests_.plan(absent.size(),
+                 [&](std::size_t r, RedisRequests&) { request_bits(hashes[absent[r]]); });
   bool nonsense = false;
   const auto doubt = [&](std::uint32_t i) {
     const auto at = std::lower_bound(doubted_.begin(), doubted_.end(), hashes[i].bits);
@@ -133,25 +142,44 @@ Result<void> RedisSet::mark(std::span<const Hash> hashes, std::span<const std::u
   return done;
 }
 
+bool RedisSet::must_ask(Hash hash, std::uint32_t now) const {
+  if (repeats_ > many_repeats || shard_seen_.empty()) return true;
+  return now - shard_seen_[spot_of(hash, law_).shard] > shard_known_seconds;
+}
+
 // Those that are there are seen; of the others the answer of BITFIELD decides.
 Result<void> RedisSet::add_some(std::span<const Hash> hashes, RemoteAdd* answers) {
   std::vector<std::uint32_t> left(hashes.size());
   for (std::uint32_t i = 0; i < left.size(); ++i) left[i] = i;
   std::vector<Hash> asked;
+  std::vector<std::uint32_t> asked_at;
   std::vector<unsigned char> there;
   std::vector<std::uint32_t> absent;
   std::vector<std::uint32_t> strays;
   while (!left.empty()) {
     asked.clear();
-    for (const std::uint32_t i : left) asked.push_back(hashes[i]);
-    there.assign(left.size(), 0);
-    if (auto done = ask(asked, reinterpret_cast<bool*>(there.data())); !done) return done;
+    asked_at.clear();
     absent.clear();
-    for (std::size_t n = 0; n < left.size(); ++n) {
-      if (there[n] != 0)
-        answers[left[n]] = RemoteAdd::seen;
+    const std::uint32_t now = seconds_now();
+    for (const std::uint32_t i : left) {
+      if (!must_ask(hashes[i], now)) continue;
+      asked.push_back(hashes[i]);
+      asked_at.push_back(i);
+      if (repeats_ <= many_repeats && !shard_seen_.empty())
+        shard_seen_[spot_of(hashes[i], law_).shard] = now;
+    }
+    there.assign(asked.size(), 0);
+    if (auto done = ask(asked, reinterpret_cast<bool*>(there.data())); !done) {
+      std::fill(shard_seen_.begin(), shard_seen_.end(), 0U);
+      return done;
+    }
+    std::size_t next = 0;
+    for (const std::uint32_t i : left) {
+      const bool was_asked = next < asked_at.size() && asked_at[next] == i;
+      if (was_asked && there[next++] != 0)
+        answers[i] = RemoteAdd::seen;
       else
-        absent.push_back(left[n]);
+        absent.push_back(i);
     }
     strays.clear();
     if (auto done = mark(hashes, absent, answers, strays); !done) return done;
@@ -184,10 +212,14 @@ Result<RemoteCounts> RedisSet::add_all(std::span<const Hash> hashes, std::span<R
     if (answers.empty()) own.assign(count, RemoteAdd::not_done);
     RemoteAdd* const into = answers.empty() ? own.data() : answers.data() + first;
     const auto added = add_some(hashes.subspan(first, count), into);
+    std::size_t seen = 0;
     for (std::size_t i = 0; i < count; ++i) {
       counts.fresh += into[i] == RemoteAdd::fresh;
       counts.in_doubt += into[i] == RemoteAdd::in_doubt;
+      seen += into[i] == RemoteAdd::seen;
     }
+    const double weight = std::min(0.5, static_cast<double>(count) / 1000);
+    repeats_ += weight * (static_cast<double>(seen) / static_cast<double>(count) - repeats_);
     if (!added) {
       untold_.keys += counts.fresh;
       in_doubt_ += counts.in_doubt;

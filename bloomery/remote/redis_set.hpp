@@ -4,9 +4,10 @@
 //                                       {.want = {.keys = 10'000'000, .rate = 0.01}});
 //    if (seen->add(url).value() != RemoteAdd::seen) crawl(url);
 //
-// Asking is one GETRANGE of a key's block; adding is that, and one BITFIELD for a key that is not
-// there yet, which sets its bits and tells the old ones in one step: of all who add a key at the
-// same time exactly one hears fresh. In bulk, commands go out in pipelines to all nodes at once.
+// Asking is one GETRANGE of a key's block; adding is one BITFIELD, which sets its bits and tells the
+// old ones in one step: of all who add a key at the same time exactly one hears fresh. It is asked
+// for first where many are repeats, since asking is cheap and is not replicated, and where its shard
+// was not seen for a second. In bulk, commands go out in pipelines to all nodes at once.
 // How it lies on the server: remote/redis_layout.hpp.
 //
 // If the set is wrong: a stranger passes for a member at the rate that was asked for, more when
@@ -181,6 +182,8 @@ class RedisSet {
   Result<void> add_some(std::span<const Hash> hashes, RemoteAdd* answers);
   Result<void> mark(std::span<const Hash> hashes, std::span<const std::uint32_t> absent,
                     RemoteAdd* answers, std::vector<std::uint32_t>& strays);
+  // Keys that must be asked for before they are added.
+  bool must_ask(Hash hash, std::uint32_t now) const;
   void request_block(Hash hash);
   void request_bits(Hash hash);
   Error named(const Error& error) const;
@@ -199,7 +202,9 @@ class RedisSet {
   std::uint64_t adds_ = 0;
   Untold untold_;
   std::uint64_t in_doubt_ = 0;
-  std::vector<std::uint64_t> doubted_;  // hashes that were told in doubt, sorted
+  double repeats_ = 1;                     // the share of them among the last keys that were added
+  std::vector<std::uint32_t> shard_seen_;  // when each was last known to be there; in seconds
+  std::vector<std::uint64_t> doubted_;     // hashes that were told in doubt, sorted
   RedisRequests requests_;
   std::vector<Hash> hashes_;
 };

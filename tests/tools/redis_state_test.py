@@ -137,8 +137,9 @@ class EveryCommand(OneServer):
         keys = self.file("keys", lines(0, 100_000))
         run("add", url, keys)
         counted = commands(server)
-        self.assertEqual(100_000, counted["getrange"])
         self.assertEqual(100_000, counted["bitfield"])
+        # Few are asked for first: some at the beginning, and one a second of each shard.
+        self.assertLess(counted["getrange"], 20_000)
         beside = sum(counted.values()) - counted["getrange"] - counted["bitfield"]
         self.assertLess(beside, 250)  # meta, info, the shards that the report looks at
         server.command("CONFIG", "RESETSTAT")
