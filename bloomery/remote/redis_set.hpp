@@ -4,10 +4,10 @@
 //                                       {.want = {.keys = 10'000'000, .rate = 0.01}});
 //    if (seen->add(url).value() != RemoteAdd::seen) crawl(url);
 //
-// Asking is one GETRANGE of a key's block; adding is one BITFIELD, which sets its bits and tells the
-// old ones in one step: of all who add a key at the same time exactly one hears fresh. It is asked
-// for first where many are repeats, since asking is cheap and is not replicated, and where its shard
-// was not seen for a second. In bulk, commands go out in pipelines to all nodes at once.
+// Asking is one GETRANGE of a key's block; adding is one BITFIELD, which sets its bits and tells
+// the old ones in one step: of all who add a key at the same time exactly one hears fresh. It is
+// asked for first where many are repeats, since asking is cheap and is not replicated, and where
+// its shard was not seen for a second. In bulk, commands go in pipelines to all nodes at once.
 // How it lies on the server: remote/redis_layout.hpp.
 //
 // If the set is wrong: a stranger passes for a member at the rate that was asked for, more when

@@ -117,7 +117,7 @@ Result<ClusterPlan> plan_cluster(const ClusterWant& want) {
 }
 
 double ClusterPlan::add_cpu_seconds() const {
-  return static_cast<double>(want.keys) * node_share() * add_microseconds * 1e-6;
+  return static_cast<double>(want.keys) * node_share() * add_microseconds() * 1e-6;
 }
 
 // Both directions at once: the busier one counts.

@@ -21,9 +21,11 @@ namespace bloomery::cli {
 
 // What a plan rests on. The one place for figures of Redis; all others follow.
 struct MeasuredCost {
-  // Server time in microseconds, pipelined 64 commands at a time, redis-server 7.0.15 on 2 cores.
-  double getrange = 0.51;  // of 64 bytes
-  double bitfield = 2.12;  // of 7 bits
+  // CPU of the masters in microseconds a command, in pipelines, redis-server 7.0.15, three masters
+  // on 2 cores (scripts/bench --redis).
+  double getrange = 0.57;             // of 64 bytes
+  double bitfield = 2.14;             // of 6 bits and the seal
+  double replicated_bitfield = 3.72;  // and sent on to a replica
   // Microseconds to add a text of 60 bytes to a local set, by one thread (docs/benchmarks.md).
   double local_add = 0.012;
   // What a string takes beside the block of memory that holds its bytes: its name, its place in the
@@ -75,7 +77,10 @@ struct ClusterPlan {
   }
 
   static constexpr double check_microseconds = measured_cost.getrange;
-  static constexpr double add_microseconds = measured_cost.getrange + measured_cost.bitfield;
+  double add_microseconds() const {
+    return measured_cost.getrange +
+           (want.replicas > 0 ? measured_cost.replicated_bitfield : measured_cost.bitfield);
+  }
 
   // Adding every key, with all masters busy.
   double add_cpu_seconds() const;

@@ -158,7 +158,7 @@ Report nodes_report(const NodesFlags& flags, const Want& want) {
   report.bytes("largest_key", plan.shard_bytes);
   std::vector<Report> commands;
   commands.push_back(command_row("check", 1, plan.check, ClusterPlan::check_microseconds, plan));
-  commands.push_back(command_row("add", 2, plan.add, ClusterPlan::add_microseconds, plan));
+  commands.push_back(command_row("add", 2, plan.add, ClusterPlan::add_microseconds(), plan));
   report.rows("commands", std::move(commands));
   report.rows("loading", loading_rows(plan));
   report.rows("events", event_rows(plan));
