@@ -108,7 +108,7 @@ class Worker:
 
     def end(self, code=0):
         """The report; of one that failed, what it said."""
-        said = self.process.communicate(timeout=600)[1]
+        said = self.process.communicate(timeout=240)[1]
         assert self.process.returncode == code, (self.process.returncode, said)
         if code != 0:
             return said
@@ -164,7 +164,7 @@ class CrawlerFrontierTest(unittest.TestCase):
         web = Web(self.folder, PAGES)
         steady = self.start("steady", web)
         workers = [steady]
-        steady.wait_for_pages(1)
+        steady.wait_for_pages(2_000)  # there is enough for two from now on
         held, journals = [], []
         for _ in range(5):
             # Both shall be at work when it is killed, however slowly it starts.
