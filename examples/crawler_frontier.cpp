@@ -4,9 +4,9 @@
 //                     [--rate R] [--set redis://...] [--lease MS] [--json] [SEED_URL...]
 //
 // Gives each page to one worker, takes the links it finds there, and prints the URLs of the pages
-// it has crawled. FILE stands for the web, a page in a line: URL<TAB>LINK LINK... A worker ends when
-// nothing is left to do or in hand anywhere; SIGTERM ends it after the pages in hand. Queue, on one
-// slot, and set (profile crawl/1; the queue keeps URLs as they were found, to be fetched so):
+// it has crawled. FILE stands for the web, a page in a line: URL<TAB>LINK LINK... A worker ends
+// when nothing is left to do or in hand anywhere; SIGTERM ends it after the pages in hand. The
+// queue, in one slot, and the set (profile crawl/1; the queue keeps URLs as they were found, to be fetched so):
 //
 //    {NAME}:todo        URLs to be crawled     {NAME}:working:W   in hand of worker W
 //    {NAME}:found:W     journal of W           {NAME}:lease:W     W lives; whose process it is
