@@ -23,9 +23,10 @@ Error wrong(std::string_view what) {
           "the description of the set on the server is damaged: " + std::string(what)};
 }
 
+using Fields = std::map<std::string, std::string, std::less<>>;
+
 template <class Number>
-bool take(const std::map<std::string, std::string, std::less<>>& fields, std::string_view name,
-          Number& number) {
+bool take(const Fields& fields, std::string_view name, Number& number) {
   const auto found = fields.find(name);
   if (found == fields.end()) return false;
   const std::string& text = found->second;
@@ -51,6 +52,39 @@ std::optional<std::uint64_t> from_hexadecimal(std::string_view digits) {
   if (digits.size() != 16 || failed != std::errc() || end != digits.data() + digits.size())
     return std::nullopt;
   return word;
+}
+
+// "blocked name=value name=value ..."
+Result<Fields> fields_of(std::string_view text) {
+  Fields fields;
+  for (std::size_t at = text.find(' '); at != std::string_view::npos;) {
+    const std::size_t next = text.find(' ', at + 1);
+    const std::string_view field = text.substr(
+        at + 1, next == std::string_view::npos ? std::string_view::npos : next - at - 1);
+    const std::size_t equals = field.find('=');
+    if (equals == std::string_view::npos) return wrong("a field has no value");
+    if (!fields.emplace(field.substr(0, equals), field.substr(equals + 1)).second)
+      return wrong("a field is there twice");
+    at = next;
+  }
+  if (text.substr(0, text.find(' ')) != "blocked")
+    return Error{Code::unsupported, "the set is of a kind that this version does not know"};
+  return fields;
+}
+
+Result<RedisLaw> places_in(const Fields& fields) {
+  RedisLaw law;
+  law.shape.lines = 1;
+  if (!take(fields, "blocks", law.shape.blocks) || !take(fields, "probes", law.shape.probes) ||
+      !take(fields, "shard_blocks", law.shard_blocks) || !take(fields, "capacity", law.capacity) ||
+      !take(fields, "rate", law.rate) || !take(fields, "expires_at", law.expires_at))
+    return wrong("a number is missing");
+  if (auto sound = BlockedBloom::check(law.shape, law.shape.blocks * line_bytes); !sound)
+    return sound.error();
+  if (law.shard_blocks == 0 || law.shard_blocks > most_shard_blocks || law.shards() > most_shards ||
+      law.capacity == 0 || !(law.rate > 0 && law.rate < 1))
+    return wrong("a number can not be");
+  return law;
 }
 
 }  // namespace
@@ -102,61 +136,52 @@ std::string encode_law(const RedisLaw& law) {
 }
 
 Result<RedisLaw> decode_law(std::string_view text, const SecretKey* key) {
-  std::map<std::string, std::string, std::less<>> fields;
-  for (std::size_t at = text.find(' '); at != std::string_view::npos;) {
-    const std::size_t next = text.find(' ', at + 1);
-    const std::string_view field = text.substr(
-        at + 1, next == std::string_view::npos ? std::string_view::npos : next - at - 1);
-    const std::size_t equals = field.find('=');
-    if (equals == std::string_view::npos) return wrong("a field has no value");
-    fields.emplace(field.substr(0, equals), field.substr(equals + 1));
-    at = next;
-  }
-  if (text.substr(0, text.find(' ')) != "blocked")
-    return Error{Code::unsupported, "the set is of a kind that this version does not know"};
-  RedisLaw law;
-  law.shape.lines = 1;
-  if (!take(fields, "blocks", law.shape.blocks) || !take(fields, "probes", law.shape.probes) ||
-      !take(fields, "shard_blocks", law.shard_blocks) || !take(fields, "capacity", law.capacity) ||
-      !take(fields, "rate", law.rate) || !take(fields, "expires_at", law.expires_at))
-    return wrong("a number is missing");
-  if (auto sound = BlockedBloom::check(law.shape, law.shape.blocks * line_bytes); !sound)
-    return sound.error();
-  if (law.shard_blocks == 0 || law.shard_blocks > most_shard_blocks || law.shards() > most_shards ||
-      !(law.rate > 0 && law.rate < 1))
-    return wrong("a number can not be");
-  const std::string& hash = fields["hash"];
+  auto fields = fields_of(text);
+  if (!fields) return fields.error();
+  auto law = places_in(*fields);
+  if (!law) return law;
+  const std::string hash = (*fields)["hash"];
   if (hash == "xxh3-64") {
     std::uint64_t seed = 0;
-    if (!take(fields, "seed", seed)) return wrong("the seed is missing");
+    if (!take(*fields, "seed", seed)) return wrong("the seed is missing");
     if (key != nullptr)
       return Error{Code::mismatch, "the set is not hardened and has no secret key"};
-    law.hasher = Hasher(seed);
+    law->hasher = Hasher(seed);
   } else if (hash == "siphash-1-3") {
-    if (const std::string& stored = fields["key"]; !stored.empty()) {
+    if (const std::string& stored = (*fields)["key"]; !stored.empty()) {
       const auto low = from_hexadecimal(std::string_view(stored).substr(0, 16));
       const auto high =
           stored.size() == 32 ? from_hexadecimal(std::string_view(stored).substr(16)) : low;
       if (!low || !high || stored.size() != 32) return wrong("the secret key");
-      law.hasher = Hasher::hardened({*low, *high});
+      law->hasher = Hasher::hardened({*low, *high});
     } else {
-      law.key_is_elsewhere = true;
+      law->key_is_elsewhere = true;
       if (key == nullptr)
         return Error{Code::mismatch,
                      "the set is hardened with a secret key that is not stored "
                      "with it; give the key file"};
-      law.hasher = Hasher::hardened(*key);
+      law->hasher = Hasher::hardened(*key);
       std::uint64_t check = 0;
-      if (!take(fields, "key_check", check) || check != law.hasher.key_check())
+      if (!take(*fields, "key_check", check) || check != law->hasher.key_check())
         return Error{Code::mismatch, "the secret key is not the one the set was made with"};
     }
   } else {
     return Error{Code::unsupported, "the set uses a hash that this version does not know"};
   }
-  law.strip_cr = fields["strip_cr"] == "1";
-  law.normalisation = fields["normalisation"];
-  law.making = fields["making"] == "upload" ? RedisMaking::upload : RedisMaking::reserve;
+  const std::string& strip = (*fields)["strip_cr"];
+  const std::string& making = (*fields)["making"];
+  if ((strip != "0" && strip != "1") || (making != "reserve" && making != "upload"))
+    return wrong("a word can not be");
+  law->strip_cr = strip == "1";
+  law->normalisation = (*fields)["normalisation"];
+  law->making = making == "upload" ? RedisMaking::upload : RedisMaking::reserve;
   return law;
+}
+
+Result<RedisLaw> decode_places(std::string_view text) {
+  const auto fields = fields_of(text);
+  if (!fields) return fields.error();
+  return places_in(*fields);
 }
 
 unsigned RedisNames::slot(std::uint64_t shard) const {

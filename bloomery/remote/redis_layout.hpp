@@ -72,6 +72,8 @@ std::string encode_law(const RedisLaw& law);
 // Of bytes from outside: the Error says what is wrong with them. A hardened set whose key is
 // elsewhere needs it here.
 Result<RedisLaw> decode_law(std::string_view text, const SecretKey* key);
+// Only where the shards are, which no secret key is needed for; the hasher is left out.
+Result<RedisLaw> decode_places(std::string_view text);
 
 // Names of the Redis keys of one epoch.
 class RedisNames {
