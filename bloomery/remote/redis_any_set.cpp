@@ -69,7 +69,7 @@ struct RedisBody : AnySet::Body {
     return ask_hashes(hashes_, answers);
   }
   Result<void> ask_hashes(std::span<const Hash> hashes, bool* answers) const override {
-    return remote_->may_contain_all(hashes, {answers, hashes.size()});
+    return remote_->may_contain_all(hashes, {answers, hashes.size()}, form_);
   }
 
   bool takes_wide_hashes() const override { return false; }

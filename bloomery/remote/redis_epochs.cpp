@@ -18,6 +18,8 @@ constexpr std::uint64_t filled_shards_at_once = 16;
 constexpr std::uint64_t most_shards_noted = 1 << 20;
 // Clocks of servers may differ.
 constexpr std::uint64_t clock_slack_ms = 5000;
+// So often nobody comes between us by chance.
+constexpr int most_tries = 1000;
 
 std::uint64_t now_ms() {
   using namespace std::chrono;
@@ -29,6 +31,12 @@ std::uint64_t number(std::string_view text) {
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+// Keys that were hashed for one of them fit the other.
+bool spells_alike(const RedisLaw& one, const RedisLaw& other) {
+  return one.hasher == other.hasher && one.strip_cr == other.strip_cr &&
+         one.normalisation == other.normalisation;
 }
 
 std::string numbered(std::string_view name, std::uint64_t epoch) {
@@ -43,9 +51,10 @@ RedisSet::RedisSet(RedisAddress address, RedisRouter router)
       meta_key_(redis_meta_key(address_.name)),
       meta_slot_(slot_of(meta_key_)) {}
 
-// What is not told is only a little less than the truth; a destructor must not fail.
+// What is not told is only a little less than the truth; a destructor must not fail, nor wait for a
+// server that was waited for already.
 RedisSet::~RedisSet() {
-  if (untold_.keys > 0 && epoch_ > 0) {
+  if (untold_.keys > 0 && epoch_ > 0 && !lost_) {
     const auto told = tell_adds();
     static_cast<void>(told.has_value());
   }
@@ -57,12 +66,14 @@ Error RedisSet::named(const Error& error) const {
 
 Result<void> RedisSet::run(const RedisRouter::Take& take) {
   auto done = router_.run(requests_, take);
+  lost_ = !done && done.error().code == Code::io;
   if (!done) return named(done.error());
   return done;
 }
 
 Result<RedisReply> RedisSet::call() {
   auto reply = router_.call(requests_);
+  lost_ = !reply && reply.error().code == Code::io;
   if (!reply) return named(reply.error());
   return reply;
 }
@@ -85,7 +96,7 @@ Result<RedisSet::Meta> RedisSet::read_meta() {
   // From the master: a replica may not know the newest epoch.
   requests_.add(meta_slot_, Effect::writes, "HGETALL", meta_key_);
   const auto reply = call();
-  if (!reply && reply.error().code == Code::not_ours)
+  if (!reply && reply.error().sentence.find("WRONGTYPE") != std::string::npos)
     return Error{Code::not_ours, address_.shown() + " is no Bloomery set: the key " + meta_key_ +
                                      " holds something else; choose another name"};
   if (!reply) return reply.error();
@@ -93,7 +104,6 @@ Result<RedisSet::Meta> RedisSet::read_meta() {
     return Error{Code::not_ours,
                  address_.shown_server() + " does not answer HGETALL as Redis does"};
   Meta meta;
-  meta.there = (*reply)->elements > 0;
   for (std::size_t i = 0; i + 1 < (*reply)->elements; i += 2) {
     const redisReply* key = (*reply)->element[i];
     const redisReply* value = (*reply)->element[i + 1];
@@ -101,6 +111,8 @@ Result<RedisSet::Meta> RedisSet::read_meta() {
     meta.fields.emplace_back(std::string(key->str, key->len), std::string(value->str, value->len));
   }
   for (const auto& [key, value] : meta.fields) {
+    // Of a set that is gone others may tell something late.
+    meta.there |= !key.starts_with("adds:") && !key.starts_with("form:");
     if (!key.starts_with("law:")) continue;
     const std::uint64_t epoch = number(std::string_view(key).substr(4));
     meta.epochs.push_back(epoch);
@@ -118,6 +130,10 @@ Result<RedisSet::Meta> RedisSet::read_meta() {
 Result<void> RedisSet::adopt(const Meta& meta, std::uint64_t epoch, const SecretKey* key) {
   const auto law = decode_law(meta.field("law", epoch), key);
   if (!law) return named(law.error());
+  if (epoch_ != 0 && !spells_alike(*law, law_))
+    return Error{Code::mismatch, address_.shown() +
+                                     " was replaced by a set that hashes or spells its keys "
+                                     "differently; open it again"};
   if (key != nullptr) key_ = std::make_unique<SecretKey>(*key);
   law_ = *law;
   epoch_ = epoch;
@@ -126,6 +142,7 @@ Result<void> RedisSet::adopt(const Meta& meta, std::uint64_t epoch, const Secret
   untold_.keys = 0;
   // Of a set so large that this would take more than some megabytes every key is asked for first.
   shard_seen_.assign(law_.shards() <= most_shards_noted ? law_.shards() : 0, 0);
+  doubted_.clear();
   form_ = KeyForm::none;
   for (const KeyForm one : {KeyForm::text, KeyForm::u64, KeyForm::hash})
     if (meta.field("form", epoch) == name_of(one)) form_ = one;
@@ -261,11 +278,13 @@ Result<RedisSet> RedisSet::open_or_make(const RedisAddress& address, const Wish&
   auto set = connect(address);
   if (!set) return set.error();
   if (auto kept = set->expect_no_eviction(law->expires_at != 0); !kept) return kept.error();
-  for (;;) {
+  for (int tries = 0; tries < most_tries; ++tries) {
     auto meta = set->read_meta();
     if (!meta) return meta.error();
     if (meta->current > 0) {
       if (auto adopted = set->adopt(*meta, meta->current, key); !adopted) return adopted.error();
+      if (auto kept = set->expect_no_eviction(set->law_.expires_at != 0); !kept)
+        return kept.error();
       return set;
     }
     if (meta->newest == 0) {
@@ -284,6 +303,7 @@ Result<RedisSet> RedisSet::open_or_make(const RedisAddress& address, const Wish&
       return done.error();
     return set;
   }
+  return Error{Code::io, address.shown() + " was made again and again, and is not there"};
 }
 
 Result<RedisSet> RedisSet::upload(const RedisAddress& address, const RedisLaw& law,
@@ -307,19 +327,28 @@ Result<void> RedisSet::replace(RedisLaw law, std::span<const std::byte> payload,
   auto meta = read_meta();
   if (!meta) return meta.error();
   std::uint64_t epoch = meta->newest + 1;
-  for (;; ++epoch) {
+  for (int tries = 0;; ++tries, ++epoch) {
     const auto claimed = claim(epoch, law);
     if (!claimed) return claimed.error();
     if (*claimed) break;
+    if (tries == most_tries)
+      return Error{Code::io, address_.shown() + " is replaced by others again and again"};
   }
   if (auto made = make_shards(law, epoch, payload); !made) return made;
   if (auto done = publish(law, epoch, adds, form); !done) return done;
   meta = read_meta();
   if (!meta) return meta.error();
-  if (meta->current != epoch)
-    return Error{Code::exists, address_.shown() +
-                                   " was replaced by another at the same time; that "
-                                   "one stays"};
+  if (meta->current != epoch) {
+    // Who replaced it has swept, and we may have made shards after that.
+    if (auto dropped = drop_epoch(law, epoch); !dropped) return dropped;
+    return Error{Code::exists, address_.shown() + (meta->current > epoch
+                                                       ? " was replaced by another at the same "
+                                                         "time; that one stays"
+                                                       : " was deleted, or has expired, while it "
+                                                         "was replaced")};
+  }
+  // Of this handle nothing is left to fit the old epoch.
+  epoch_ = 0;
   const SecretKey key = law.hasher.key();
   if (auto adopted = adopt(*meta, epoch, law.key_is_elsewhere ? &key : nullptr); !adopted)
     return adopted;
@@ -338,20 +367,22 @@ Result<void> RedisSet::drop_shards(const RedisLaw& law, std::uint64_t epoch) {
   return {};
 }
 
+Result<void> RedisSet::drop_epoch(const RedisLaw& law, std::uint64_t epoch) {
+  if (auto dropped = drop_shards(law, epoch); !dropped) return dropped;
+  requests_.clear();
+  requests_.add(meta_slot_, Effect::writes, "HDEL", meta_key_, numbered("law", epoch),
+                numbered("ready", epoch), numbered("adds", epoch), numbered("form", epoch));
+  return run([](std::size_t, RedisReply&) {});
+}
+
 // Older epochs are of no use to anybody.
 Result<void> RedisSet::sweep(const Meta& meta, std::uint64_t below) {
   for (const std::uint64_t epoch : meta.epochs) {
     if (epoch >= below) continue;
-    // Its secret key may be elsewhere; where its shards are does not depend on it.
-    const SecretKey any = law_.hasher.key();
-    auto law = decode_law(meta.field("law", epoch), nullptr);
-    if (!law) law = decode_law(meta.field("law", epoch), &any);
-    if (law)
-      if (auto dropped = drop_shards(*law, epoch); !dropped) return dropped;
-    requests_.clear();
-    requests_.add(meta_slot_, Effect::writes, "HDEL", meta_key_, numbered("law", epoch),
-                  numbered("ready", epoch), numbered("adds", epoch), numbered("form", epoch));
-    if (auto done = run([](std::size_t, RedisReply&) {}); !done) return done;
+    // Of one that is damaged nobody knows how many shards there are.
+    const auto law = decode_places(meta.field("law", epoch));
+    if (auto dropped = drop_epoch(law ? *law : RedisLaw{.shard_blocks = 1}, epoch); !dropped)
+      return dropped;
   }
   return {};
 }
@@ -382,7 +413,7 @@ Result<void> RedisSet::drop() {
   if (auto done = run([](std::size_t, RedisReply&) {}); !done) return done;
   untold_.keys = 0;
   for (const std::uint64_t epoch : meta->epochs) {
-    const auto law = decode_law(meta->field("law", epoch), key_.get());
+    const auto law = decode_places(meta->field("law", epoch));
     if (!law) continue;
     if (auto dropped = drop_shards(*law, epoch); !dropped) return dropped;
   }

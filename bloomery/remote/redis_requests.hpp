@@ -42,6 +42,7 @@ class RedisRequests {
     Fate fate = Fate::unsent;
     // An answer was lost once, and it was sent again: a write may have been done twice.
     bool repeated = false;
+    bool redirected = false;  // by MOVED or ASK
   };
 
   std::size_t size() const { return requests_.size(); }

@@ -212,9 +212,11 @@ void RedisRouter::refresh() {
   if (!is_cluster_) return;
   RedisRequests one;
   one.add(0, Effect::reads, "CLUSTER", "SLOTS");
+  // Another one each time: the first may have lost the others and not know it.
   const std::size_t known = nodes_.size();
+  const std::size_t first = refreshes_++;
   for (std::size_t i = 0; i < known; ++i) {
-    Node& node = *nodes_[i];
+    Node& node = *nodes_[(first + i) % known];
     if (node.resting || !node.pending.empty()) continue;
     const auto reply = ask_node(node, one.bytes(0));
     if (!reply) {
@@ -384,6 +386,8 @@ void RedisRouter::refuse(Round& round, std::size_t i, std::string_view said) {
       round.asking[i] = node;
     }
     // Nodes that send us to each other are waited for as for one that is silent.
+    round.pause |= round.requests[i].redirected;
+    round.requests[i].redirected = true;
     round.trouble = Error{Code::io, "the cluster says " + std::string(said)};
     round.again.push_back(i);
     return;
@@ -435,7 +439,9 @@ Result<RedisReply> RedisRouter::ask_node(Node& node, std::string_view command) {
 
 Result<void> RedisRouter::on_masters(std::string_view command, const TakeOf& take) {
   for (const std::size_t n : master_nodes()) {
-    const auto reply = ask_node(*nodes_[n], command);
+    auto reply = ask_node(*nodes_[n], command);
+    // A connection that was idle for long may be closed: once more with a new one.
+    if (!reply && !nodes_[n]->link) reply = ask_node(*nodes_[n], command);
     if (!reply) return reply.error();
     if (auto taken = take(to_string(nodes_[n]->host), **reply); !taken) return taken.error();
   }
@@ -444,7 +450,8 @@ Result<void> RedisRouter::on_masters(std::string_view command, const TakeOf& tak
 
 Result<void> RedisRouter::wait_for_replicas(unsigned replicas) {
   RedisRequests one;
-  one.add(0, Effect::reads, "WAIT", replicas, address_.rules.timeout.count());
+  // It shall answer before we take it for silent.
+  one.add(0, Effect::reads, "WAIT", replicas, address_.rules.timeout.count() * 7 / 8);
   for (const auto& node : nodes_) {
     if (!std::exchange(node->written, false)) continue;
     // WAIT is about what this very connection wrote.

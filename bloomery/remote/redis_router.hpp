@@ -109,6 +109,7 @@ class RedisRouter {
   std::vector<Place> places_;
   bool stale_ = false;  // slots have moved
   std::size_t turn_ = 0;
+  std::size_t refreshes_ = 0;
   std::uint64_t commands_ = 0;
 };
 

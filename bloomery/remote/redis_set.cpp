@@ -50,12 +50,24 @@ LineMask mask_of(Hash hash, const RedisLaw& law) {
   return line_mask(remix(hash, 0), remix(hash, 1), law.shape.probes);
 }
 
+// What BITFIELD answers: old bits, and at the end the seal.
+bool are_numbers(const redisReply& reply) {
+  return reply.type == REDIS_REPLY_ARRAY && reply.elements >= 2 &&
+         std::all_of(reply.element, reply.element + reply.elements,
+                     [](const redisReply* one) { return one->type == REDIS_REPLY_INTEGER; });
+}
+
+bool is_sealed(const redisReply& reply) {
+  return reply.type == REDIS_REPLY_STRING && reply.len == 1 &&
+         static_cast<std::uint8_t>(reply.str[0]) == redis_seal;
+}
+
 }  // namespace
 
-void RedisSet::request_block(Hash hash) {
+void RedisSet::request_block(Hash hash, Effect effect) {
   const Spot spot = spot_of(hash, law_);
   const std::uint64_t first = spot.block * line_bytes;
-  requests_.add(names_.slot(spot.shard), Effect::reads, "GETRANGE", names_.shard(spot.shard), first,
+  requests_.add(names_.slot(spot.shard), effect, "GETRANGE", names_.shard(spot.shard), first,
                 first + line_bytes - 1);
 }
 
@@ -84,8 +96,11 @@ void RedisSet::request_bits(Hash hash) {
 }
 
 Result<void> RedisSet::ask(std::span<const Hash> hashes, bool* answers) {
+  Effect effect = Effect::reads;
   for (int change = 0; change < most_epoch_changes; ++change) {
-    requests_.plan(hashes.size(), [&](std::size_t i, RedisRequests&) { request_block(hashes[i]); });
+    requests_.plan(hashes.size(), [&](std::size_t i, RedisRequests&) {
+      request_block(hashes[i], effect);
+    });
     std::optional<std::uint64_t> missing;
     auto done = run([&](std::size_t i, RedisReply& reply) {
       if (reply->type != REDIS_REPLY_STRING || reply->len != line_bytes) {
@@ -98,6 +113,11 @@ Result<void> RedisSet::ask(std::span<const Hash> hashes, bool* answers) {
     });
     if (!done) return done.error();
     if (!missing) return {};
+    // A replica may not have it yet; its master has, or it is gone.
+    if (address_.rules.read_replicas && effect == Effect::reads) {
+      effect = Effect::writes;
+      continue;
+    }
     if (auto found = look_again(*missing); !found) return found.error();
   }
   return Error{Code::io, address_.shown() + " is cleared again and again while it is asked"};
@@ -109,16 +129,12 @@ Result<void> RedisSet::mark(std::span<const Hash> hashes, std::span<const std::u
   requests_.plan(absent.size(),
                  [&](std::size_t r, RedisRequests&) { request_bits(hashes[absent[r]]); });
   bool nonsense = false;
-  const auto doubt = [&](std::uint32_t i) {
-    const auto at = std::lower_bound(doubted_.begin(), doubted_.end(), hashes[i].bits);
-    const bool before = at != doubted_.end() && *at == hashes[i].bits;
-    if (!before) doubted_.insert(at, hashes[i].bits);
-    answers[i] = before ? RemoteAdd::seen : RemoteAdd::in_doubt;
-  };
+  std::vector<std::uint32_t> doubtful;
   auto done = run([&](std::size_t r, RedisReply& reply) {
     const std::uint32_t i = absent[r];
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2) {
+    if (!are_numbers(*reply)) {
       nonsense = true;
+      doubtful.push_back(i);
       return;
     }
     const long long seal = reply->element[reply->elements - 1]->integer;
@@ -131,11 +147,12 @@ Result<void> RedisSet::mark(std::span<const Hash> hashes, std::span<const std::u
       fresh |= reply->element[bit]->integer == 0;
     answers[i] = fresh ? RemoteAdd::fresh : RemoteAdd::seen;
     // Its bits may be those of the first try, whose answer is lost.
-    if (!fresh && requests_[r].repeated) doubt(i);
+    if (!fresh && requests_[r].repeated) doubtful.push_back(i);
   });
   if (!done)
     for (std::size_t r = 0; r < absent.size(); ++r)
-      if (requests_[r].fate == Fate::sent) doubt(absent[r]);
+      if (requests_[r].fate == Fate::sent) doubtful.push_back(absent[r]);
+  if (!doubtful.empty()) settle(hashes, absent, doubtful, answers);
   if (done && nonsense)
     return Error{Code::not_ours,
                  address_.shown_server() + " does not answer BITFIELD as Redis does"};
@@ -147,8 +164,48 @@ bool RedisSet::must_ask(Hash hash, std::uint32_t now) const {
   return now - shard_seen_[spot_of(hash, law_).shard] > shard_known_seconds;
 }
 
+// A key that is given more than once, and was told fresh or in doubt already, is not told so again.
+void RedisSet::settle(std::span<const Hash> hashes, std::span<const std::uint32_t> absent,
+                      std::span<const std::uint32_t> doubtful, RemoteAdd* answers) {
+  std::vector<std::uint64_t> told;
+  for (const std::uint32_t i : absent)
+    if (answers[i] == RemoteAdd::fresh) told.push_back(hashes[i].bits);
+  std::sort(told.begin(), told.end());
+  for (const std::uint32_t i : doubtful) {
+    const std::uint64_t bits = hashes[i].bits;
+    const auto at = std::lower_bound(doubted_.begin(), doubted_.end(), bits);
+    const bool before = at != doubted_.end() && *at == bits;
+    answers[i] = before || std::binary_search(told.begin(), told.end(), bits) ? RemoteAdd::seen
+                                                                              : RemoteAdd::in_doubt;
+    if (!before) doubted_.insert(at, bits);
+  }
+}
+
+// Their shards went away between asking and adding, and BITFIELD made new ones, too short and
+// without a seal: they must not be taken for whole ones. One that has its seal by now was made anew.
+Result<void> RedisSet::remove_strays(std::span<const Hash> hashes,
+                                     std::span<const std::uint32_t> strays) {
+  std::vector<std::uint64_t> shards;
+  for (const std::uint32_t i : strays) shards.push_back(spot_of(hashes[i], law_).shard);
+  std::sort(shards.begin(), shards.end());
+  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
+  requests_.clear();
+  for (const std::uint64_t shard : shards)
+    requests_.add(names_.slot(shard), Effect::writes, "GETRANGE", names_.shard(shard),
+                  law_.bytes_of(shard) - 1, law_.bytes_of(shard));
+  std::vector<std::uint64_t> open;
+  auto done = run([&](std::size_t i, RedisReply& reply) {
+    if (!is_sealed(*reply)) open.push_back(shards[i]);
+  });
+  if (!done) return done;
+  requests_.clear();
+  for (const std::uint64_t shard : open)
+    requests_.add(names_.slot(shard), Effect::writes, "UNLINK", names_.shard(shard));
+  return run([](std::size_t, RedisReply&) {});
+}
+
 // Those that are there are seen; of the others the answer of BITFIELD decides.
-Result<void> RedisSet::add_some(std::span<const Hash> hashes, RemoteAdd* answers) {
+Result<void> RedisSet::add_some(std::span<const Hash> hashes, RemoteAdd* answers, KeyForm form) {
   std::vector<std::uint32_t> left(hashes.size());
   for (std::uint32_t i = 0; i < left.size(); ++i) left[i] = i;
   std::vector<Hash> asked;
@@ -156,7 +213,7 @@ Result<void> RedisSet::add_some(std::span<const Hash> hashes, RemoteAdd* answers
   std::vector<unsigned char> there;
   std::vector<std::uint32_t> absent;
   std::vector<std::uint32_t> strays;
-  while (!left.empty()) {
+  for (int change = 0; change < most_epoch_changes; ++change) {
     asked.clear();
     asked_at.clear();
     absent.clear();
@@ -182,21 +239,16 @@ Result<void> RedisSet::add_some(std::span<const Hash> hashes, RemoteAdd* answers
         absent.push_back(i);
     }
     strays.clear();
+    // Another epoch may have begun, whose keys are others.
+    if (auto noted = note_form(form); !noted) return noted;
     if (auto done = mark(hashes, absent, answers, strays); !done) return done;
     if (strays.empty()) return {};
-    // Their shards went away between asking and adding, and BITFIELD made new ones, too short and
-    // without a seal: they must not be taken for whole ones.
     const std::uint64_t shard = spot_of(hashes[strays.front()], law_).shard;
-    requests_.clear();
-    for (const std::uint32_t i : strays) {
-      const std::uint64_t gone = spot_of(hashes[i], law_).shard;
-      requests_.add(names_.slot(gone), Effect::writes, "UNLINK", names_.shard(gone));
-    }
-    if (auto done = run([](std::size_t, RedisReply&) {}); !done) return done;
+    if (auto removed = remove_strays(hashes, strays); !removed) return removed;
     if (auto found = look_again(shard); !found) return found;
     left = strays;
   }
-  return {};
+  return Error{Code::io, address_.shown() + " is cleared again and again while it is added to"};
 }
 
 Result<RemoteCounts> RedisSet::add_all(std::span<const Hash> hashes, std::span<RemoteAdd> answers,
@@ -211,7 +263,7 @@ Result<RemoteCounts> RedisSet::add_all(std::span<const Hash> hashes, std::span<R
     const std::size_t count = std::min(keys_at_once, hashes.size() - first);
     if (answers.empty()) own.assign(count, RemoteAdd::not_done);
     RemoteAdd* const into = answers.empty() ? own.data() : answers.data() + first;
-    const auto added = add_some(hashes.subspan(first, count), into);
+    const auto added = add_some(hashes.subspan(first, count), into, form);
     std::size_t seen = 0;
     for (std::size_t i = 0; i < count; ++i) {
       counts.fresh += into[i] == RemoteAdd::fresh;
@@ -243,8 +295,10 @@ Result<RemoteCounts> RedisSet::add_all(std::span<const std::string_view> keys,
   return add_all(hashes_, answers, KeyForm::text);
 }
 
-Result<void> RedisSet::may_contain_all(std::span<const Hash> hashes, std::span<bool> answers) {
+Result<void> RedisSet::may_contain_all(std::span<const Hash> hashes, std::span<bool> answers,
+                                       KeyForm form) {
   assert(answers.size() == hashes.size() && "one answer for each key");
+  if (auto fits = expect_form(form); form_ != KeyForm::none && !fits) return fits;
   for (std::size_t first = 0; first < hashes.size(); first += keys_at_once) {
     const std::size_t count = std::min(keys_at_once, hashes.size() - first);
     if (auto done = ask(hashes.subspan(first, count), answers.data() + first); !done)
@@ -257,7 +311,7 @@ Result<void> RedisSet::may_contain_all(std::span<const std::string_view> keys,
                                        std::span<bool> answers) {
   hashes_.clear();
   for (const std::string_view key : keys) hashes_.push_back(law_.hasher(key));
-  return may_contain_all(hashes_, answers);
+  return may_contain_all(hashes_, answers, KeyForm::text);
 }
 
 Result<void> RedisSet::note_form(KeyForm form) {
@@ -265,15 +319,29 @@ Result<void> RedisSet::note_form(KeyForm form) {
     requests_.clear();
     const std::string field = "form:" + std::to_string(epoch_);
     requests_.add(meta_slot_, Effect::writes, "HSETNX", meta_key_, field, name_of(form));
-    requests_.add(meta_slot_, Effect::reads, "HGET", meta_key_, field);
+    // From the master, as all that is about the meta hash.
+    requests_.add(meta_slot_, Effect::writes, "HGET", meta_key_, field);
+    requests_.add(meta_slot_, Effect::writes, "HEXISTS", meta_key_,
+                  "law:" + std::to_string(epoch_));
     std::string noted;
+    bool there = true;
     auto done = run([&](std::size_t i, RedisReply& reply) {
       if (i == 1 && reply->type == REDIS_REPLY_STRING) noted.assign(reply->str, reply->len);
+      if (i == 2) there = reply->type == REDIS_REPLY_INTEGER && reply->integer == 1;
     });
     if (!done) return done;
+    if (!there) {
+      if (auto back = take_back("form", epoch_); !back) return back;
+      if (auto found = look_again(0); !found) return found;
+      return note_form(form);
+    }
     for (const KeyForm one : {KeyForm::text, KeyForm::u64, KeyForm::hash})
       if (noted == name_of(one)) form_ = one;
   }
+  return expect_form(form);
+}
+
+Result<void> RedisSet::expect_form(KeyForm form) const {
   if (form_ == form) return {};
   return Error{Code::mismatch, "the keys of " + address_.shown() + " are of the form '" +
                                    std::string(name_of(form_)) + "', not '" +
@@ -285,11 +353,25 @@ Result<void> RedisSet::tell_adds() {
   requests_.clear();
   requests_.add(meta_slot_, Effect::writes, "HINCRBY", meta_key_, "adds:" + std::to_string(epoch_),
                 untold_.keys);
-  const auto reply = call();
-  if (!reply) return reply.error();
+  requests_.add(meta_slot_, Effect::writes, "HEXISTS", meta_key_, "law:" + std::to_string(epoch_));
+  bool there = true;
+  auto done = run([&](std::size_t i, RedisReply& reply) {
+    if (reply->type != REDIS_REPLY_INTEGER) return;
+    if (i == 0) adds_ = static_cast<std::uint64_t>(reply->integer);
+    if (i == 1) there = reply->integer == 1;
+  });
+  if (!done) return done;
   untold_.keys = 0;
-  if ((*reply)->type == REDIS_REPLY_INTEGER) adds_ = static_cast<std::uint64_t>((*reply)->integer);
-  return {};
+  if (there) return {};
+  return take_back("adds", epoch_);
+}
+
+// HSETNX and HINCRBY make a hash that is not there, and it would be no set but bar the name.
+Result<void> RedisSet::take_back(const char* field, std::uint64_t epoch) {
+  requests_.clear();
+  requests_.add(meta_slot_, Effect::writes, "HDEL", meta_key_,
+                std::string(field) + ":" + std::to_string(epoch));
+  return run([](std::size_t, RedisReply&) {});
 }
 
 Result<RedisSet::Estimate> RedisSet::estimate() {
@@ -303,7 +385,7 @@ Result<RedisSet::Estimate> RedisSet::estimate() {
   for (std::uint64_t first = 0; first < shards; first += 16 * step) {
     requests_.clear();
     for (std::uint64_t i = 0; i < 16 && first + i * step < shards; ++i)
-      requests_.add(names_.slot(first + i * step), Effect::reads, "GET",
+      requests_.add(names_.slot(first + i * step), Effect::writes, "GET",
                     names_.shard(first + i * step));
     std::optional<std::uint64_t> missing;
     auto done = run([&](std::size_t i, RedisReply& reply) {
@@ -334,12 +416,14 @@ Result<RedisSet::Estimate> RedisSet::estimate() {
 }
 
 Result<std::vector<std::byte>> RedisSet::download() {
+  // What the law claims must be there before there is memory for it.
+  if (auto whole = verify(); !whole) return whole.error();
   std::vector<std::byte> bytes(law_.shape.blocks * line_bytes);
   for (std::uint64_t first = 0; first < law_.shards(); first += 16) {
     requests_.clear();
     const std::uint64_t end = std::min(first + 16, law_.shards());
     for (std::uint64_t shard = first; shard < end; ++shard)
-      requests_.add(names_.slot(shard), Effect::reads, "GET", names_.shard(shard));
+      requests_.add(names_.slot(shard), Effect::writes, "GET", names_.shard(shard));
     std::optional<std::uint64_t> missing;
     auto done = run([&](std::size_t i, RedisReply& reply) {
       const std::uint64_t shard = first + i;
@@ -362,13 +446,11 @@ Result<void> RedisSet::verify() {
     requests_.clear();
     const std::uint64_t end = std::min<std::uint64_t>(first + keys_at_once, law_.shards());
     for (std::uint64_t shard = first; shard < end; ++shard)
-      requests_.add(names_.slot(shard), Effect::reads, "GETRANGE", names_.shard(shard),
+      requests_.add(names_.slot(shard), Effect::writes, "GETRANGE", names_.shard(shard),
                     law_.bytes_of(shard) - 1, law_.bytes_of(shard));
     std::optional<std::uint64_t> missing;
     auto done = run([&](std::size_t i, RedisReply& reply) {
-      const bool sealed = reply->type == REDIS_REPLY_STRING && reply->len == 1 &&
-                          static_cast<std::uint8_t>(reply->str[0]) == redis_seal;
-      if (!sealed && !missing) missing = first + i;
+      if (!is_sealed(*reply) && !missing) missing = first + i;
     });
     if (!done) return done;
     if (missing) return look_again(*missing);

@@ -99,7 +99,8 @@ class RedisSet {
   Result<bool> may_contain(const T& key) {
     const Hash hash = law_.hasher(key);
     bool answer = false;
-    if (auto asked = may_contain_all({&hash, 1}, {&answer, 1}); !asked) return asked.error();
+    const auto asked = may_contain_all({&hash, 1}, {&answer, 1}, form_of<T>());
+    if (!asked) return asked.error();
     return answer;
   }
 
@@ -110,7 +111,8 @@ class RedisSet {
   Result<RemoteCounts> add_all(std::span<const Hash> hashes, std::span<RemoteAdd> answers = {},
                                KeyForm form = KeyForm::hash);
   Result<void> may_contain_all(std::span<const std::string_view> keys, std::span<bool> answers);
-  Result<void> may_contain_all(std::span<const Hash> hashes, std::span<bool> answers);
+  Result<void> may_contain_all(std::span<const Hash> hashes, std::span<bool> answers,
+                               KeyForm form = KeyForm::hash);
 
   Result<Estimate> estimate();
   // Forgets all keys, for everybody. Who adds at the same time adds before or after it.
@@ -174,17 +176,24 @@ class RedisSet {
   Result<void> replace(RedisLaw law, std::span<const std::byte> payload, std::uint64_t adds,
                        KeyForm form);
   Result<void> drop_shards(const RedisLaw& law, std::uint64_t epoch);
+  Result<void> drop_epoch(const RedisLaw& law, std::uint64_t epoch);
   // A shard was missing: is there a new epoch to go on with? Else the Error.
   Result<void> look_again(std::uint64_t shard);
   Result<void> note_form(KeyForm form);
+  Result<void> expect_form(KeyForm form) const;
+  // Of an epoch that is gone: what was told too late is taken back.
+  Result<void> take_back(const char* field, std::uint64_t epoch);
 
   Result<void> ask(std::span<const Hash> hashes, bool* answers);
-  Result<void> add_some(std::span<const Hash> hashes, RemoteAdd* answers);
+  Result<void> add_some(std::span<const Hash> hashes, RemoteAdd* answers, KeyForm form);
   Result<void> mark(std::span<const Hash> hashes, std::span<const std::uint32_t> absent,
                     RemoteAdd* answers, std::vector<std::uint32_t>& strays);
   // Keys that must be asked for before they are added.
   bool must_ask(Hash hash, std::uint32_t now) const;
-  void request_block(Hash hash);
+  void settle(std::span<const Hash> hashes, std::span<const std::uint32_t> absent,
+              std::span<const std::uint32_t> doubtful, RemoteAdd* answers);
+  Result<void> remove_strays(std::span<const Hash> hashes, std::span<const std::uint32_t> strays);
+  void request_block(Hash hash, Effect effect);
   void request_bits(Hash hash);
   Error named(const Error& error) const;
   Result<void> run(const RedisRouter::Take& take);
@@ -202,6 +211,7 @@ class RedisSet {
   std::uint64_t adds_ = 0;
   Untold untold_;
   std::uint64_t in_doubt_ = 0;
+  bool lost_ = false;  // the server gave no answer when it was last spoken to
   double repeats_ = 1;                     // the share of them among the last keys that were added
   std::vector<std::uint32_t> shard_seen_;  // when each was last known to be there; in seconds
   std::vector<std::uint64_t> doubted_;     // hashes that were told in doubt, sorted
