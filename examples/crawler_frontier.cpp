@@ -6,7 +6,8 @@
 // Gives each page to one worker, takes the links it finds there, and prints the URLs of the pages
 // it has crawled. FILE stands for the web, a page in a line: URL<TAB>LINK LINK... A worker ends
 // when nothing is left to do or in hand anywhere; SIGTERM ends it after the pages in hand. The
-// queue, in one slot, and the set (profile crawl/1; the queue keeps URLs as they were found, to be fetched so):
+// set holds URLs as the profile crawl/1 spells them, the queue as they were found, to fetch them
+// so. The queue lies in one slot:
 //
 //    {NAME}:todo        URLs to be crawled     {NAME}:working:W   in hand of worker W
 //    {NAME}:found:W     journal of W           {NAME}:lease:W     W lives; whose process it is

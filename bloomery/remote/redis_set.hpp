@@ -211,7 +211,7 @@ class RedisSet {
   std::uint64_t adds_ = 0;
   Untold untold_;
   std::uint64_t in_doubt_ = 0;
-  bool lost_ = false;  // the server gave no answer when it was last spoken to
+  bool lost_ = false;                      // the server gave no answer when it was last spoken to
   double repeats_ = 1;                     // the share of them among the last keys that were added
   std::vector<std::uint32_t> shard_seen_;  // when each was last known to be there; in seconds
   std::vector<std::uint64_t> doubted_;     // hashes that were told in doubt, sorted

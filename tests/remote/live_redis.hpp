@@ -146,10 +146,19 @@ class LiveRedis {
   }
 
   void start() {
-    std::vector<std::string> words = {"redis-server", "--port", std::to_string(port_),
-                                      "--bind",       "127.0.0.1", "--save", "",
-                                      "--appendonly", "no", "--dir", directory_.string(),
-                                      "--logfile",    (directory_ / "log").string()};
+    std::vector<std::string> words = {"redis-server",
+                                      "--port",
+                                      std::to_string(port_),
+                                      "--bind",
+                                      "127.0.0.1",
+                                      "--save",
+                                      "",
+                                      "--appendonly",
+                                      "no",
+                                      "--dir",
+                                      directory_.string(),
+                                      "--logfile",
+                                      (directory_ / "log").string()};
     words.insert(words.end(), options_.begin(), options_.end());
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());

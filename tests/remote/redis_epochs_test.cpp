@@ -84,7 +84,8 @@ TEST_F(RedisEpochs, AnUploadReplacesWhatOthersUse) {
   ASSERT_TRUE(one.add("a"));
   const auto bytes = one.download().value();
   ASSERT_TRUE(other.add("b"));
-  RedisSet third = RedisSet::upload(redis.address("seen"), one.law(), bytes, 1, KeyForm::text).value();
+  RedisSet third =
+      RedisSet::upload(redis.address("seen"), one.law(), bytes, 1, KeyForm::text).value();
   EXPECT_TRUE(other.may_contain("a").value());
   EXPECT_FALSE(other.may_contain("b").value());
   EXPECT_EQ(one.add("b").value(), RemoteAdd::fresh);

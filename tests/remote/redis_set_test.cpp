@@ -174,8 +174,9 @@ TEST_F(RedisSetTest, KeysHaveOneForm) {
 
 TEST_F(RedisSetTest, AHardenedSetMayKeepItsKey) {
   const SecretKey key{11, 22};
-  RedisSet set = RedisSet::open_or_make(redis.address("seen"), {.want = {.keys = 1000, .rate = 0.01},
-                                                                .hasher = Hasher::hardened(key)})
+  RedisSet set = RedisSet::open_or_make(
+                     redis.address("seen"),
+                     {.want = {.keys = 1000, .rate = 0.01}, .hasher = Hasher::hardened(key)})
                      .value();
   ASSERT_TRUE(set.add("a"));
   EXPECT_TRUE(open("seen").may_contain("a").value());

@@ -158,12 +158,11 @@ Report nodes_report(const NodesFlags& flags, const Want& want) {
   report.bytes("largest_key", plan.shard_bytes);
   std::vector<Report> commands;
   commands.push_back(command_row("check", 1, plan.check, ClusterPlan::check_microseconds, plan));
-  commands.push_back(command_row("add", 2, plan.add, ClusterPlan::add_microseconds(), plan));
+  commands.push_back(command_row("add", 2, plan.add, plan.add_microseconds(), plan));
   report.rows("commands", std::move(commands));
   report.rows("loading", loading_rows(plan));
   report.rows("events", event_rows(plan));
-  report.text("basis",
-              "computed; server times as measured once, BITFIELD with 7 bits; network as told");
+  report.text("basis", "computed; server times as measured at 1 %, network as told");
   if (plan.nodes() > most_usual_nodes)
     report.text("note", fmt::format("Redis Cluster is made for up to {} nodes; give each more "
                                     "--memory, or make several clusters",
