@@ -181,7 +181,7 @@ void RedisSet::settle(std::span<const Hash> hashes, std::span<const std::uint32_
 }
 
 // Their shards went away between asking and adding, and BITFIELD made new ones, too short and
-// without a seal: they must not be taken for whole ones. One that has its seal by now was made anew.
+// without a seal: they must not be taken for whole ones. One that has its seal by now is new.
 Result<void> RedisSet::remove_strays(std::span<const Hash> hashes,
                                      std::span<const std::uint32_t> strays) {
   std::vector<std::uint64_t> shards;
