@@ -294,6 +294,8 @@ class Printing {
 
   Result<void> print(Work& work) {
     if (!work.head.empty()) print_head(work.head);
+    // Those that were not tried are no repeats.
+    if (work.partly && rules_.repeated) return flush();
     if (rules_.repeats_out != nullptr && !work.partly)
       for_each_run(work, false, [&](std::string_view run) { rules_.repeats_out->append(run); });
     // What is wanted moves to the front: from there it is one write.

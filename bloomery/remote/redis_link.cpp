@@ -1,6 +1,7 @@
 #include <bloomery/remote/redis_link.hpp>
 
 #include <hiredis/hiredis.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 
 #include <cerrno>
@@ -57,17 +58,26 @@ Result<RedisLink> RedisLink::connect(const RedisHost& host, const RedisLogin& lo
   return link;
 }
 
-void RedisLink::queue(std::string_view commands) {
-  redisAppendFormattedCommand(context_.get(), commands.data(), commands.size());
-}
+void RedisLink::queue(std::string_view commands) { unsent_ += commands; }
 
+// Not by hiredis, whose write() to a connection that is closed ends the program with SIGPIPE.
 Result<void> RedisLink::flush() {
-  for (int done = 0; done == 0;)
-    if (redisBufferWrite(context_.get(), &done) != REDIS_OK) return failed();
+  for (std::string_view left = unsent_; !left.empty();) {
+    const ssize_t sent = ::send(context_->fd, left.data(), left.size(), MSG_NOSIGNAL);
+    if (sent >= 0)
+      left.remove_prefix(static_cast<std::size_t>(sent));
+    else if (errno != EINTR)
+      return Error{Code::io,
+                   "the Redis server " + to_string(host_) +
+                       (errno == EAGAIN || errno == EWOULDBLOCK ? " takes nothing in time"
+                                                                : " closed the connection")};
+  }
+  unsent_.clear();
   return {};
 }
 
 Result<RedisReply> RedisLink::receive() {
+  if (auto flushed = flush(); !flushed) return flushed.error();
   void* reply = nullptr;
   if (redisGetReply(context_.get(), &reply) != REDIS_OK) return failed();
   return RedisReply(static_cast<redisReply*>(reply));

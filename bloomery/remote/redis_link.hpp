@@ -2,6 +2,8 @@
 //
 //    queue(bytes) ... --> flush() --> receive() once for each command, in order
 //
+// No signal comes of a connection that is closed.
+//
 // Code::io: the server is gone, or silent for as long as the timeout; another try may help.
 // Code::not_ours: what answers is no Redis server. Code::mismatch: it does not let us in.
 // Limits:  after an Error the link is dead: answers and commands no longer belong together.
@@ -56,6 +58,7 @@ class RedisLink {
   Result<void> expect_ok(std::string_view command, const char* what);
 
   RedisHost host_;
+  std::string unsent_;
   std::unique_ptr<redisContext, FreeContext> context_;
 };
 

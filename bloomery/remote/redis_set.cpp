@@ -297,7 +297,8 @@ Result<RemoteCounts> RedisSet::add_all(std::span<const std::string_view> keys,
 Result<void> RedisSet::may_contain_all(std::span<const Hash> hashes, std::span<bool> answers,
                                        KeyForm form) {
   assert(answers.size() == hashes.size() && "one answer for each key");
-  if (auto fits = expect_form(form); form_ != KeyForm::none && !fits) return fits;
+  if (form_ != KeyForm::none)
+    if (auto fits = expect_form(form); !fits) return fits.error();
   for (std::size_t first = 0; first < hashes.size(); first += keys_at_once) {
     const std::size_t count = std::min(keys_at_once, hashes.size() - first);
     if (auto done = ask(hashes.subspan(first, count), answers.data() + first); !done)

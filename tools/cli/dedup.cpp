@@ -369,6 +369,12 @@ class DedupRun {
           fmt::format("nobody reads the output any more; lines that were not read are in {}, "
                       "and will not come again",
                       file_->remote->address().shown()));
+    if (!out.good() || (dups && !dups->good()))
+      throw Failure(Error{
+          Code::io, fmt::format("{}. Lines that could not be written are in {}, and will not come "
+                                "again",
+                                found ? "the output failed" : found.error().sentence,
+                                file_->remote->address().shown())});
     if (!found)
       throw Failure(Error{found.error().code,
                           fmt::format("{}. Every line that the set has was printed; run it again "
