@@ -1,0 +1,205 @@
+// De-duplication with a set that others share: what it has must be printed, come what may.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include <bloomery/engines/dedup.hpp>
+#include <bloomery/sets/any_body.hpp>
+#include <bloomery/sets/parts.hpp>
+
+#include "scratch.hpp"
+
+namespace bloomery {
+namespace {
+
+// What a server keeps, whatever becomes of those who use it.
+struct Server {
+  std::unordered_set<std::uint64_t> hashes = {};
+  std::uint64_t keys_until_it_fails = ~std::uint64_t{0};
+};
+
+Error no() { return {Code::unsupported, "not asked for here"}; }
+
+struct ServerBody : AnySet::Body {
+  explicit ServerBody(Server& there) : server(there) {}
+  const KindRow& row() const override { return *AnySet::find_row("blocked"); }
+  bool shared() const override { return true; }
+  bool takes_wide_hashes() const override { return false; }
+  Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) override {
+    std::size_t added = 0;
+    std::fill(fresh, fresh + hashes.size(), false);
+    for (std::size_t i = 0; i < hashes.size(); ++i) {
+      if (server.keys_until_it_fails == 0) return Error{Code::io, "the server is gone"};
+      --server.keys_until_it_fails;
+      fresh[i] = server.hashes.insert(hashes[i].bits).second;
+      added += fresh[i];
+    }
+    return added;
+  }
+  Result<void> ask_hashes(std::span<const Hash> hashes, bool* answers) const override {
+    for (const Hash hash : hashes) *answers++ = server.hashes.contains(hash.bits);
+    return {};
+  }
+  Result<std::size_t> add_texts(const Hasher&, std::span<const std::string_view>, bool*) override {
+    return no();
+  }
+  Result<void> ask_texts(const Hasher&, std::span<const std::string_view>, bool*) const override {
+    return no();
+  }
+  Result<std::size_t> add_wide(std::span<const WideHash>, bool*) override { return no(); }
+  Result<void> ask_wide(std::span<const WideHash>, bool*) const override { return no(); }
+  Result<std::size_t> add_ordinals(std::span<const Ordinal>, bool*) override { return no(); }
+  Result<void> ask_ordinals(std::span<const Ordinal>, bool*) const override { return no(); }
+  Result<std::size_t> remove_texts(const Hasher&, std::span<const std::string_view>,
+                                   bool*) override {
+    return no();
+  }
+  Result<std::size_t> remove_hashes(std::span<const Hash>, bool*) override { return no(); }
+  Result<std::size_t> remove_ordinals(std::span<const Ordinal>, bool*) override { return no(); }
+  Result<void> count_texts(const Hasher&, std::span<const std::string_view>,
+                           std::uint64_t*) const override {
+    return no();
+  }
+  Result<void> count_hashes(std::span<const Hash>, std::uint64_t*) const override { return no(); }
+  Result<void> count_ordinals(std::span<const Ordinal>, std::uint64_t*) const override {
+    return no();
+  }
+  std::uint64_t most_count() const override { return 0; }
+  Result<void> unite(const Body&) override { return no(); }
+  Result<void> intersect(const Body&) override { return no(); }
+  Result<void> subtract(const Body&) override { return no(); }
+  Result<void> exclusive(const Body&) override { return no(); }
+  Result<void> advance_to(std::uint64_t, std::uint64_t) override { return no(); }
+  std::uint64_t time_span() const override { return 0; }
+  void cap_memory(std::uint64_t) override {}
+  Result<std::uint64_t> best_fold(double) const override { return no(); }
+  Result<std::unique_ptr<Body>> folded(std::uint64_t, double) const override { return no(); }
+  std::uint64_t bytes() const override { return 0; }
+  std::uint64_t adds() const override { return server.hashes.size(); }
+  std::uint64_t capacity() const override { return 1'000'000; }
+  double rate_asked() const override { return 0.01; }
+  double estimate() const override { return static_cast<double>(adds()); }
+  double rate_now() const override { return 0; }
+  double expected_rate_now() const override { return 0; }
+  double fill_ratio() const override { return 0; }
+  bool overfull() const override { return false; }
+  std::optional<Range> range() const override { return std::nullopt; }
+  std::vector<std::pair<std::string, std::string>> shape_facts() const override { return {}; }
+  std::optional<std::uint64_t> stuck() const override { return std::nullopt; }
+  std::optional<AnySet::Lists> lists() const override { return std::nullopt; }
+  Parts parts() const override { return {}; }
+
+  Server& server;
+};
+
+AnySet set_at(Server& server) {
+  return AnySet::of(std::make_unique<ServerBody>(server), Hasher{}, {.form = KeyForm::text});
+}
+
+class SharedDedup : public testing::Test {
+ protected:
+  struct Printed {
+    std::string lines;
+    std::string repeats;
+    std::optional<Error> failed;
+  };
+  Printed run(Server& server, const std::string& path, DedupRules rules) {
+    AnySet set = set_at(server);
+    BlockInputs inputs({path}, {}, 1000);
+    auto out = LineWriter::create(scratch.path("out"), Overwrite::replace).value();
+    auto repeats = LineWriter::create(scratch.path("repeats"), Overwrite::replace).value();
+    rules.repeats_out = &repeats;
+    const auto report = dedup(set, inputs, out, rules);
+    Printed printed;
+    if (!report) printed.failed = report.error();
+    EXPECT_TRUE(out.close());
+    EXPECT_TRUE(repeats.close());
+    printed.lines = bytes_of(scratch.path("out"));
+    printed.repeats = bytes_of(scratch.path("repeats"));
+    return printed;
+  }
+  // 0 0 1 1 2 2 ...
+  static std::string pairs(int count) {
+    std::string bytes;
+    for (int i = 0; i < count; ++i)
+      bytes.append(std::to_string(i)).append("\n").append(std::to_string(i)).append("\n");
+    return bytes;
+  }
+  static std::string numbers(int from, int to) {
+    std::string bytes;
+    for (int i = from; i < to; ++i) bytes.append(std::to_string(i)).append("\n");
+    return bytes;
+  }
+
+  Scratch scratch;
+};
+
+TEST_F(SharedDedup, WhatItHasIsPrintedAndTheRestComesWithTheNextRun) {
+  constexpr int count = 3000;
+  const std::string path = scratch.file("in", pairs(count));
+  for (const unsigned threads : {1u, 2u, 4u})
+    for (const int keys : {0, 1, 2, 777, 778, 2 * count - 1}) {
+      Server server;
+      server.keys_until_it_fails = static_cast<std::uint64_t>(keys);
+      const Printed first = run(server, path, {.threads = {threads}});
+      ASSERT_TRUE(first.failed);
+      EXPECT_EQ(first.failed->sentence, "the server is gone");
+      const int had = (keys + 1) / 2;
+      EXPECT_EQ(server.hashes.size(), static_cast<std::size_t>(had));
+      EXPECT_EQ(first.lines, numbers(0, had)) << threads << " threads, " << keys << " keys";
+      // Lines that were not tried are no repeats.
+      EXPECT_TRUE(numbers(0, had).starts_with(first.repeats)) << first.repeats;
+      server.keys_until_it_fails = ~std::uint64_t{0};
+      const Printed second = run(server, path, {.threads = {threads}});
+      EXPECT_FALSE(second.failed);
+      EXPECT_EQ(second.lines, numbers(had, count));
+    }
+}
+
+TEST_F(SharedDedup, LinesThatWereNotTriedAreNotPrintedAsRepeats) {
+  const std::string path = scratch.file("in", pairs(300));
+  Server server;
+  server.keys_until_it_fails = 401;
+  const Printed printed = run(server, path, {.repeated = true});
+  EXPECT_TRUE(printed.failed);
+  EXPECT_TRUE(numbers(0, 200).starts_with(printed.lines)) << printed.lines;
+}
+
+TEST_F(SharedDedup, StoppingPrintsWhatTheSetHas) {
+  constexpr int count = 20'000;
+  const std::string path = scratch.file("in", numbers(0, count));
+  for (const unsigned threads : {1u, 2u, 4u}) {
+    Server server;
+    std::atomic<bool> stop = false;
+    int blocks = 0;
+    DedupRules rules = {.threads = {threads}, .stop = &stop};
+    rules.before_adding = [&](AnySet&) -> Result<void> {
+      if (++blocks == 5) stop = true;
+      return {};
+    };
+    const Printed printed = run(server, path, rules);
+    EXPECT_FALSE(printed.failed);
+    EXPECT_GE(blocks, 5);
+    EXPECT_LT(server.hashes.size(), static_cast<std::size_t>(count) / 2);
+    EXPECT_EQ(printed.lines, numbers(0, static_cast<int>(server.hashes.size())));
+    // Again: the rest, and nothing twice.
+    const int had = static_cast<int>(server.hashes.size());
+    EXPECT_EQ(run(server, path, {.threads = {threads}}).lines, numbers(had, count));
+  }
+}
+
+TEST_F(SharedDedup, StoppedBeforeItBeginsItDoesNothing) {
+  Server server;
+  const std::atomic<bool> stop = true;
+  const Printed printed = run(server, scratch.file("in", "a\nb\n"), {.stop = &stop});
+  EXPECT_FALSE(printed.failed);
+  EXPECT_EQ(printed.lines, "");
+  EXPECT_TRUE(server.hashes.empty());
+}
+
+}  // namespace
+}  // namespace bloomery
