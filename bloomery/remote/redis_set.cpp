@@ -98,8 +98,9 @@ void RedisSet::request_bits(Hash hash) {
 Result<void> RedisSet::ask(std::span<const Hash> hashes, bool* answers) {
   Effect effect = Effect::reads;
   for (int change = 0; change < most_epoch_changes; ++change) {
-    requests_.plan(hashes.size(),
-                   [&](std::size_t i, RedisRequests&) { request_block(hashes[i], effect); });
+    requests_.plan(hashes.size(), [&](std::size_t i, RedisRequests&) {
+      request_block(hashes[i], effect);
+    });
     std::optional<std::uint64_t> missing;
     auto done = run([&](std::size_t i, RedisReply& reply) {
       if (reply->type != REDIS_REPLY_STRING || reply->len != line_bytes) {
@@ -181,7 +182,7 @@ void RedisSet::settle(std::span<const Hash> hashes, std::span<const std::uint32_
 }
 
 // Their shards went away between asking and adding, and BITFIELD made new ones, too short and
-// without a seal: they must not be taken for whole ones. One that has its seal by now is new.
+// without a seal: they must not pass for whole ones. One that has its seal by now was made anew.
 Result<void> RedisSet::remove_strays(std::span<const Hash> hashes,
                                      std::span<const std::uint32_t> strays) {
   std::vector<std::uint64_t> shards;

@@ -16,8 +16,7 @@
 //          What can not be known is said: a key whose answer was lost with the connection is
 //          in_doubt, a shard that is missing is an Error.
 // Limits:  does not grow: plan it for all keys that will come. Everybody must give keys alike:
-//          text, integers or hashes; the first to add decides. A program must ignore SIGPIPE, or a
-//          server that goes away while it is written to ends it.
+//          text, integers or hashes; the first to add decides.
 // Threads: one; give each thread a RedisSet of its own.
 // See:     docs/scale.md; tests/remote.
 #pragma once
