@@ -98,9 +98,8 @@ void RedisSet::request_bits(Hash hash) {
 Result<void> RedisSet::ask(std::span<const Hash> hashes, bool* answers) {
   Effect effect = Effect::reads;
   for (int change = 0; change < most_epoch_changes; ++change) {
-    requests_.plan(hashes.size(), [&](std::size_t i, RedisRequests&) {
-      request_block(hashes[i], effect);
-    });
+    requests_.plan(hashes.size(),
+                   [&](std::size_t i, RedisRequests&) { request_block(hashes[i], effect); });
     std::optional<std::uint64_t> missing;
     auto done = run([&](std::size_t i, RedisReply& reply) {
       if (reply->type != REDIS_REPLY_STRING || reply->len != line_bytes) {
