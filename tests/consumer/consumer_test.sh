@@ -26,6 +26,7 @@ build_and_run find_package -DCMAKE_PREFIX_PATH="$scratch/prefix"
 printf '7\n5\n' | gzip >"$scratch/two.gz"
 build_and_run find_package_text -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCONSUMER_TEXT=ON
 "$scratch/find_package_text/text_consumer" "$scratch/two.gz"
+"$scratch/find_package_text/redis_consumer"
 build_and_run add_subdirectory -DBLOOMERY_TREE="$here/../.."
 
 echo "== pkg-config"
@@ -40,6 +41,9 @@ read -ra flags <<<"$(pkg-config --cflags --libs bloomery-text)"
 "$compiler" -std=c++20 "$here/text.cpp" "${flags[@]}" -o "$scratch/text_with_pkg_config"
 LD_LIBRARY_PATH=$(dirname "$(dirname "$package")") \
   "$scratch/text_with_pkg_config" "$scratch/two.gz"
+read -ra flags <<<"$(pkg-config --cflags --libs bloomery-redis)"
+"$compiler" -std=c++20 "$here/redis.cpp" "${flags[@]}" -o "$scratch/redis_with_pkg_config"
+LD_LIBRARY_PATH=$(dirname "$(dirname "$package")") "$scratch/redis_with_pkg_config"
 
 echo "== the installed tree"
 "$scratch/prefix/bin/bloomery" --version

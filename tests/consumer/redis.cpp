@@ -1,0 +1,11 @@
+// A program that links bloomery::redis: asks for a set on a server that is not there, and is told.
+#include <bloomery/remote/redis_set.hpp>
+#include <iostream>
+
+int main() {
+  const auto address = bloomery::parse_redis_url("redis://127.0.0.1:1/0/seen?timeout=1s");
+  const auto set = bloomery::RedisSet::open(address.value());
+  if (set) return 1;
+  std::cout << set.error().sentence << '\n';
+  return set.error().code == bloomery::Code::io ? 0 : 1;
+}
