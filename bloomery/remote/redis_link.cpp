@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -11,6 +12,9 @@
 
 namespace bloomery {
 namespace {
+
+// Of several nodes that are gone, one after the other is tried.
+constexpr auto longest_connecting = std::chrono::milliseconds(2000);
 
 timeval as_timeval(std::chrono::milliseconds time) {
   return {static_cast<time_t>(time.count() / 1000),
@@ -44,8 +48,8 @@ Error RedisLink::failed() const {
 
 Result<RedisLink> RedisLink::connect(const RedisHost& host, const RedisLogin& login,
                                      std::chrono::milliseconds timeout, bool reads_replica) {
-  std::unique_ptr<redisContext, FreeContext> context(
-      redisConnectWithTimeout(host.name.c_str(), host.port, as_timeval(timeout)));
+  std::unique_ptr<redisContext, FreeContext> context(redisConnectWithTimeout(
+      host.name.c_str(), host.port, as_timeval(std::min(timeout, longest_connecting))));
   if (!context) return Error{Code::no_memory, "there is no memory for a connection to Redis"};
   if (context->err != 0)
     return Error{Code::io,

@@ -374,7 +374,29 @@ Result<void> RedisSet::take_back(const char* field, std::uint64_t epoch) {
   return run([](std::size_t, RedisReply&) {});
 }
 
+Error RedisSet::changes_too_often() const {
+  return {Code::io, address_.shown() + " is cleared again and again while it is read"};
+}
+
 Result<RedisSet::Estimate> RedisSet::estimate() {
+  for (int change = 0; change < most_epoch_changes; ++change) {
+    auto found = estimate_epoch();
+    if (!found) return found.error();
+    if (*found) return **found;
+  }
+  return changes_too_often();
+}
+
+Result<std::vector<std::byte>> RedisSet::download() {
+  for (int change = 0; change < most_epoch_changes; ++change) {
+    auto found = download_epoch();
+    if (!found) return found.error();
+    if (*found) return std::move(**found);
+  }
+  return changes_too_often();
+}
+
+Result<std::optional<RedisSet::Estimate>> RedisSet::estimate_epoch() {
   constexpr std::uint64_t most_read = 256;
   const std::uint64_t shards = law_.shards();
   const std::uint64_t step = (shards + most_read - 1) / most_read;
@@ -406,16 +428,16 @@ Result<RedisSet::Estimate> RedisSet::estimate() {
     if (!done) return done.error();
     if (missing) {
       if (auto again = look_again(*missing); !again) return again.error();
-      return estimate();
+      return std::optional<Estimate>();
     }
   }
   found.fill = ones / (lines * line_bits);
   found.rate = passing / lines;
   found.keys = BlockedBloom::keys_at_fill(law_.shape, found.fill);
-  return found;
+  return std::optional(found);
 }
 
-Result<std::vector<std::byte>> RedisSet::download() {
+Result<std::optional<std::vector<std::byte>>> RedisSet::download_epoch() {
   // What the law claims must be there before there is memory for it.
   if (auto whole = verify(); !whole) return whole.error();
   std::vector<std::byte> bytes(law_.shape.blocks * line_bytes);
@@ -436,9 +458,9 @@ Result<std::vector<std::byte>> RedisSet::download() {
     if (!done) return done.error();
     if (!missing) continue;
     if (auto again = look_again(*missing); !again) return again.error();
-    return download();
+    return std::optional<std::vector<std::byte>>();
   }
-  return bytes;
+  return std::optional(std::move(bytes));
 }
 
 Result<void> RedisSet::verify() {

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -188,6 +189,10 @@ class RedisSet {
   Result<void> add_some(std::span<const Hash> hashes, RemoteAdd* answers, KeyForm form);
   Result<void> mark(std::span<const Hash> hashes, std::span<const std::uint32_t> absent,
                     RemoteAdd* answers, std::vector<std::uint32_t>& strays);
+  // Nothing if another epoch has begun meanwhile.
+  Result<std::optional<Estimate>> estimate_epoch();
+  Result<std::optional<std::vector<std::byte>>> download_epoch();
+  Error changes_too_often() const;
   // Keys that must be asked for before they are added.
   bool must_ask(Hash hash, std::uint32_t now) const;
   void settle(std::span<const Hash> hashes, std::span<const std::uint32_t> absent,

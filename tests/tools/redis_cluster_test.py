@@ -83,7 +83,7 @@ class ManyWorkers(unittest.TestCase):
         halves = [urls[:share], urls[-share:]]
         choose.shuffle(halves[1])
         outputs = [str(self.root / f"out{i}") for i in range(2)]
-        flags = ["--state", url("frontier"), "-n", str(URLS)]
+        flags = ["--state", url("frontier") + "?timeout=60s", "-n", str(URLS)]
         workers = [Worker(half, out, *flags) for half, out in zip(halves, outputs)]
         try:
             for worker in workers:
