@@ -1,0 +1,129 @@
+// The set behind BF.*: reserved, growing, or a window over the last adds. Knows nothing of Redis.
+//
+//    reserved      | blocked: the capacity, 0.85 of the rate |   one line a key
+//    beyond it     | prefix shards: the rest of the rate     |   grow without end, a shard at a time
+//    small starts  | prefix shards: the whole rate           |   up to 4096 keys reserved
+//    nonscaling    | blocked: the capacity, the whole rate   |   then full
+//    window        | the window kind: the last N adds surely |   never full
+//
+// A capacity that was guessed well costs little more than a plain blocked set; a bad guess costs
+// what growing costs, and no single add does more than lay out one shard anew.
+// Dumps: a header chunk, then chunks that can be loaded one by one, in order. A set that has got
+// only some of its chunks says maybe to every key and takes none.
+// Limits:  docs/redis.md "Native engine". Expansion is only remembered: growth is smooth.
+// Threads: any number may ask, or one may change it.
+// See:     prefix_shards.hpp; native_chunks.hpp; native_bloom_test.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <bloomery/error.hpp>
+#include <bloomery/hash/hash.hpp>
+#include <bloomery/sets/blocked_bloom.hpp>
+#include <bloomery/sets/concepts.hpp>
+#include <bloomery/sets/owned.hpp>
+#include <bloomery/sets/window_bloom.hpp>
+
+#include "native_chunks.hpp"
+#include "prefix_shards.hpp"
+
+namespace bloomery::redis {
+
+struct BloomWant {
+  double rate = 0.01;
+  std::uint64_t capacity = 100;
+  std::uint32_t expansion = 2;
+  bool nonscaling = false;
+  std::uint64_t window = 0;      // surely remember the last so many adds; 0: for ever
+  Hasher hasher{};               // hardened(key) by default is up to the caller
+  std::uint64_t memory_cap = 0;  // bytes(), never more; 0: no cap
+};
+
+class NativeBloom {
+ public:
+  static Result<NativeBloom> make(const BloomWant& want);
+
+  // Full: nonscaling and at its capacity, at the memory cap, or not all chunks are loaded yet;
+  // full_error() says which. Nothing has changed then.
+  Added add(std::string_view key);
+  bool may_contain(std::string_view key) const;
+  // In order, up to the first that finds no room; returns how many were taken. fresh[i] tells of
+  // key i.
+  std::size_t add_all(std::span<const std::string_view> keys, bool* fresh);
+  void may_contain_all(std::span<const std::string_view> keys, bool* answers) const;
+  Error full_error() const;
+
+  struct Info {
+    std::uint64_t capacity = 0;  // keys, before the next growth; of a window, its length
+    std::uint64_t bytes = 0;     // of memory, all counted
+    std::uint64_t filters = 0;   // tables that share the keys
+    std::uint64_t items = 0;     // adds that were fresh
+    std::uint32_t expansion = 0;
+    bool nonscaling = false;
+    std::uint64_t window = 0;
+    double rate_asked = 0;
+    double rate_now = 0;      // expected for the items it holds
+    double bits_per_key = 0;  // 0 while it is empty
+    bool hardened = false;
+  };
+  Info info() const;
+  std::uint64_t items() const { return items_; }
+  std::uint64_t memory_usage() const;
+  const BloomWant& want() const { return want_; }
+  const Hasher& hasher() const { return want_.hasher; }
+  void cap_memory(std::uint64_t bytes) { want_.memory_cap = bytes; }
+
+  // Takes in what the other holds. Both have the same hasher, and were reserved alike. The rate is
+  // what comes of it: see info().
+  Result<void> merge(const NativeBloom& other);
+  Result<NativeBloom> clone() const;
+  // The same for sets that were given the same commands.
+  std::uint64_t digest() const;
+
+  // The chunk at a cursor: 0 begins; next is 0, and no bytes, at the end. A set may change between
+  // two calls: what was in it when the dump began is in the dump.
+  Result<Chunk> dump(std::uint64_t cursor) const;
+  // From the first chunk; then is_whole() once all others were given to load_chunk in order.
+  // memory_cap: a set that would take more is refused.
+  static Result<NativeBloom> load(std::string_view first, std::uint64_t memory_cap);
+  Result<void> load_chunk(std::string_view chunk);
+  bool is_whole() const { return whole_; }
+  // Is this the first chunk of such a dump?
+  static bool is_first_chunk(std::string_view chunk);
+
+ private:
+  using Blocked = Owned<BlockedBloom>;
+  using Window = Owned<WindowBloom>;
+
+  explicit NativeBloom(const BloomWant& want) : want_(want) {}
+
+  static std::uint64_t planned_keys(const BloomWant& want);
+  bool scales() const { return !want_.nonscaling && want_.window == 0; }
+  bool takes_blocked() const {
+    return blocked_ && (!scales() || (shards_ == nullptr && items_ < want_.capacity));
+  }
+  std::uint64_t shards_allowance() const;
+  Result<void> begin_shards();
+  Added add_hash(Hash hash);
+  std::size_t add_group(std::span<const Hash> hashes, bool* fresh);
+  void ask_group(std::span<const Hash> hashes, bool* answers) const;
+  void hash_group(std::span<const std::string_view> keys, Hash* hashes) const;
+  double rate_now() const;
+  Result<void> load_bits(ChunkReader& reader, std::span<std::byte> bits);
+
+  BloomWant want_;
+  std::uint64_t items_ = 0;
+  std::optional<Blocked> blocked_;
+  std::optional<Window> window_;
+  std::unique_ptr<PrefixShards> shards_;
+  bool whole_ = true;
+  std::uint64_t loaded_ = 0;  // of the bits of blocked or window, while not whole
+};
+
+}  // namespace bloomery::redis
