@@ -244,8 +244,10 @@ inline std::uint64_t* free_block(const QuotientView& view, const std::uint64_t* 
   return nullptr;
 }
 
-// Adds the longest prefix of a hash unless a field covers it. Refused: no slot to be had.
-inline Outcome add(Select select, const QuotientView& view, std::uint64_t hash) {
+// Adds the longest prefix of a hash unless a field covers it, or, where copies are kept, behind
+// its copies. Refused: no slot to be had.
+inline Outcome add(Select select, const QuotientView& view, std::uint64_t hash,
+                   bool keeps_copies = false) {
   std::uint64_t* block = home(view, hash);
   const unsigned i = hash >> (64 - view.quotient_bits) & 63;
   const std::uint64_t wanted = field_of(view, hash);
@@ -254,7 +256,7 @@ inline Outcome add(Select select, const QuotientView& view, std::uint64_t hash) 
   Place last{};  // of the run, when the new field comes behind it
   while (occupied) {
     const std::uint64_t field = field_at(view, at.block, at.slot);
-    if (covers(field, wanted)) return Outcome::seen;
+    if (!keeps_copies && covers(field, wanted)) return Outcome::seen;
     if (field > wanted) break;
     if (ends_at(at.block, at.slot)) last = at;
     step_on(view, at);
@@ -273,6 +275,81 @@ inline Outcome add(Select select, const QuotientView& view, std::uint64_t hash) 
   }
   block[0] |= std::uint64_t{1} << i;
   return Outcome::fresh;
+}
+
+// How many fields are just the longest prefix of a hash.
+inline unsigned count(Select select, const QuotientView& view, std::uint64_t hash) {
+  if (!is_occupied(view, hash)) return 0;
+  std::uint64_t* const block = home(view, hash);
+  const unsigned i = hash >> (64 - view.quotient_bits) & 63;
+  const std::uint64_t wanted = field_of(view, hash);
+  unsigned copies = 0;
+  for (Place at = run_start(select, view, block, ones(block[0] & below(i)));; step_on(view, at)) {
+    copies += field_at(view, at.block, at.slot) == wanted;
+    if (ends_at(at.block, at.slot)) return copies;
+  }
+}
+
+// Moves the fields behind `slot` one slot back, over it; the last slot in use becomes zero.
+inline void close_fields(const QuotientView& view, std::uint64_t* block, unsigned slot,
+                         unsigned used) {
+  const unsigned bit = field_bit(view, slot);
+  const unsigned first = bit / 64;
+  const unsigned last = (field_bit(view, used) - 1) / 64;
+  const unsigned width = view.field_bits;
+  const std::uint64_t kept = block[first] & below(bit % 64);
+  for (unsigned word = first; word <= last; ++word) {
+    const std::uint64_t next = word == last ? 0 : block[word + 1] << (64 - width);
+    block[word] = block[word] >> width | next;
+  }
+  block[first] = (block[first] & ~below(bit % 64)) | kept;
+}
+
+// Takes a place away: what stands behind it moves up, also from the blocks it was spilled into.
+// Returns the block that has a slot more to give now.
+inline std::uint64_t* close_slot(const QuotientView& view, Place at) {
+  const std::uint64_t* const end = view.words + view.blocks * view.block_words;
+  for (std::uint64_t *block = at.block, *next = nullptr;; block = next, at.slot = 0) {
+    next = block + view.block_words;
+    const unsigned used = used_of(block);
+    close_fields(view, block, at.slot, used);
+    const std::uint64_t ends = ends_of(view, block);
+    turn_ends(block, ends ^ ((ends & below(at.slot)) | (ends >> 1 & ~below(at.slot))));
+    if (used < view.slots || next == end || spill_of(next) == 0) {
+      block[1] -= 1 << 9;  // one used less
+      return block;
+    }
+    put_field(view, block, view.slots - 1, field_at(view, next, 0));
+    if (ends_at(next, 0)) turn_end(block, view.slots - 1);
+  }
+}
+
+// Takes out one field that is just the longest prefix of a hash; false if there is none.
+inline bool remove(Select select, const QuotientView& view, std::uint64_t hash) {
+  if (!is_occupied(view, hash)) return false;
+  std::uint64_t* const block = home(view, hash);
+  const unsigned i = hash >> (64 - view.quotient_bits) & 63;
+  const std::uint64_t wanted = field_of(view, hash);
+  Place at = run_start(select, view, block, ones(block[0] & below(i)));
+  Place before{};  // in the run
+  while (field_at(view, at.block, at.slot) != wanted) {
+    if (ends_at(at.block, at.slot)) return false;
+    before = at;
+    step_on(view, at);
+  }
+  // The run ends one field earlier, or is no more.
+  if (ends_at(at.block, at.slot)) {
+    if (before.block != nullptr)
+      turn_end(before.block, before.slot);
+    else
+      block[0] ^= std::uint64_t{1} << i;
+  }
+  const std::uint64_t* const free = close_slot(view, at);
+  for (std::uint64_t* on = block; on != free;) {
+    on += view.block_words;
+    --on[1];  // one spilled less
+  }
+  return true;
 }
 
 [[gnu::always_inline]] inline void call_for(const QuotientView& view, std::uint64_t hash) {

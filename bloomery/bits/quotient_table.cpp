@@ -71,12 +71,45 @@ Result<QuotientTable> QuotientTable::make(const Size& size) {
   return QuotientTable(size, std::move(*memory));
 }
 
-Result<QuotientTable> QuotientTable::open(const Size& size, Memory memory) {
+Result<QuotientTable> QuotientTable::open(const Size& size, Memory memory, bool keeps_copies) {
   if (auto sound = check(size); !sound) return sound.error();
   if (memory.size() != bytes(size)) return damaged("its length does not fit its size");
   QuotientTable table(size, std::move(memory));
-  if (auto sound = table.check_blocks(); !sound) return sound.error();
+  if (auto sound = table.check_blocks(keeps_copies); !sound) return sound.error();
   return table;
+}
+
+Result<QuotientTable> QuotientTable::copy() const {
+  auto memory = Memory::copy_of(memory_.bytes());
+  if (!memory) return memory.error();
+  QuotientTable table(size_, std::move(*memory));
+  table.entries_ = entries_;
+  table.lengths_ = lengths_;
+  return table;
+}
+
+void QuotientTable::LengthCounts::add(unsigned bits, std::uint64_t count) {
+  if (count == 0) return;
+  if (counts_.empty()) shortest_ = bits;
+  if (bits < shortest_) {
+    counts_.insert(counts_.begin(), shortest_ - bits, 0);
+    shortest_ = bits;
+  }
+  if (bits - shortest_ >= counts_.size()) counts_.resize(bits - shortest_ + 1);
+  counts_[bits - shortest_] += count;
+}
+
+QuotientTable::Lengths QuotientTable::LengthCounts::all() const {
+  Lengths all{};
+  std::copy(counts_.begin(), counts_.end(), all.begin() + shortest_);
+  return all;
+}
+
+double QuotientTable::LengthCounts::covered() const {
+  double sum = 0;
+  for (std::size_t i = 0; i < counts_.size(); ++i)
+    sum += std::ldexp(static_cast<double>(counts_[i]), -static_cast<int>(shortest_ + i));
+  return sum;
 }
 
 double QuotientTable::covered(const Lengths& held) {
@@ -91,8 +124,27 @@ std::uint64_t QuotientTable::add_step(const std::uint64_t* hashes, std::size_t n
   const std::uint64_t fresh = kernels().quotient_add(view_, hashes, n, ahead, taken);
   const auto count = static_cast<std::uint64_t>(std::popcount(fresh));
   entries_ += count;
-  lengths_[size_.quotient_bits + size_.field_bits - 1] += count;
+  lengths_.add(full_length(), count);
   return fresh;
+}
+
+bool QuotientTable::add_copy(std::uint64_t hash) {
+  if (quotient::add(quotient::place_of_one, view_, hash, true) == quotient::Outcome::refused)
+    return false;
+  ++entries_;
+  lengths_.add(full_length(), 1);
+  return true;
+}
+
+bool QuotientTable::remove(std::uint64_t hash) {
+  if (!quotient::remove(quotient::place_of_one, view_, hash)) return false;
+  --entries_;
+  lengths_.take(full_length());
+  return true;
+}
+
+std::uint64_t QuotientTable::count(std::uint64_t hash) const {
+  return quotient::count(quotient::place_of_one, view_, hash);
 }
 
 // -- streams --------------------------------------------------------------------------------------
@@ -149,7 +201,11 @@ void QuotientTable::Appender::enter(std::uint64_t block) {
   at_slot_ = 0;
 }
 
-void QuotientTable::Appender::finish() { enter(at_block_); }
+void QuotientTable::Appender::finish() {
+  enter(at_block_);
+  for (unsigned bits = 0; bits <= 64; ++bits)
+    table_.lengths_.add(bits, std::exchange(lengths_[bits], 0));
+}
 
 [[gnu::always_inline]] inline bool QuotientTable::Appender::append_field(std::uint64_t quotient,
                                                                          std::uint64_t field) {
@@ -186,14 +242,14 @@ void QuotientTable::Appender::finish() { enter(at_block_); }
     const std::uint64_t count = std::uint64_t{1} << (view_.quotient_bits - prefix.bits);
     for (std::uint64_t i = 0; i < count; ++i)
       if (!append_field(quotient + i, whole)) return false;
-    table_.lengths_[view_.quotient_bits] += count;
+    lengths_[view_.quotient_bits] += count;
     return true;
   }
   const unsigned kept = prefix.bits - view_.quotient_bits;
   if (kept >= view_.field_bits) return false;  // the fields are too narrow for it
   const std::uint64_t fingerprint = prefix.start << view_.quotient_bits >> (64 - view_.field_bits);
   if (!append_field(quotient, fingerprint | whole >> kept)) return false;
-  ++table_.lengths_[prefix.bits];
+  ++lengths_[prefix.bits];
   return true;
 }
 
@@ -225,12 +281,14 @@ bool rest_is_zero(const QuotientView& view, const std::uint64_t* block, unsigned
 }  // namespace
 
 // Walks all slots with a count of its own, and never goes where the table does not reach.
-Result<void> QuotientTable::check_blocks() {
+Result<void> QuotientTable::check_blocks(bool keeps_copies) {
   const std::uint64_t slots = view_.slots;
   const std::uint64_t all_slots = view_.blocks * slots;
   std::uint64_t at = 0;  // the next slot, counted through all blocks
   std::uint64_t covered_to = 0;
   bool any = false;
+  Lengths lengths{};
+  std::uint64_t last_start = 0;
   for (std::uint64_t b = 0; b < view_.blocks; ++b) {
     const std::uint64_t* const home = view_.words + b * view_.block_words;
     at = std::max(at, b * slots);
@@ -248,11 +306,15 @@ Result<void> QuotientTable::check_blocks() {
           quotient << (64 - view_.quotient_bits) |
               (field & (field - 1)) << (64 - view_.field_bits) >> view_.quotient_bits,
           view_.quotient_bits + view_.field_bits - 1 - mark};
-      if (any && prefix.start <= covered_to) return damaged("its prefixes are not in order");
+      if (keeps_copies && mark != 0) return damaged("a prefix of a multiset is too short");
+      const bool is_copy = keeps_copies && any && prefix.start == last_start;
+      if (any && prefix.start <= covered_to && !is_copy)
+        return damaged("its prefixes are not in order");
+      last_start = prefix.start;
       covered_to = prefix.end();
       any = true;
       ++entries_;
-      ++lengths_[prefix.bits];
+      ++lengths[prefix.bits];
       if (quotient::ends_at(block, slot)) left &= left - 1;
     }
     const auto used = static_cast<unsigned>(std::min(slots, at - b * slots));
@@ -260,6 +322,7 @@ Result<void> QuotientTable::check_blocks() {
     if (!rest_is_zero(view_, home, used)) return damaged("a free slot is not empty");
   }
   if (view_.words[view_.blocks * view_.block_words] != 0) return damaged("its end is not empty");
+  for (unsigned bits = 0; bits <= 64; ++bits) lengths_.add(bits, lengths[bits]);
   return {};
 }
 

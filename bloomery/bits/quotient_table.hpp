@@ -7,6 +7,8 @@
 // A prefix of n bits covers 2^(64-n) of the 2^64 hashes. Since none covers another, the shares add
 // up to just the rate at which strangers pass: how many prefixes of each length there are tells it.
 // A prefix that is shorter than q (its fingerprint is used up) is written as several, of q bits.
+// As a multiset (add_copy, remove, count) it holds prefixes of one length, each as often as it was
+// added.
 // Limits:  2^6 to 2^58 quotients; 1 to 64 slots for 64 quotients. A table whose keys crowd (spills
 //          above 511 slots, or beyond the last block) takes no more of them.
 // Threads: any number may ask while nobody adds.
@@ -18,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include <bloomery/bits/kernels.hpp>
 #include <bloomery/bits/memory.hpp>
@@ -54,8 +57,12 @@ class QuotientTable {
   static std::uint32_t widest_slots(std::uint32_t slots, std::uint32_t field_bits);
 
   static Result<QuotientTable> make(const Size& size);
-  // Bytes from outside: every count and every order that the law has is checked.
-  static Result<QuotientTable> open(const Size& size, Memory memory);
+  // Bytes from outside: every count and every order that the law has is checked. keeps_copies: of
+  // a multiset, whose prefixes all have the full length.
+  static Result<QuotientTable> open(const Size& size, Memory memory, bool keeps_copies = false);
+
+  // A table of its own with the same prefixes.
+  Result<QuotientTable> copy() const;
 
   const Size& size() const { return size_; }
   const Memory& memory() const { return memory_; }
@@ -66,10 +73,12 @@ class QuotientTable {
   }
   // How many prefixes of each length there are.
   using Lengths = std::array<std::uint64_t, 65>;
-  const Lengths& held() const { return lengths_; }
+  Lengths held() const { return lengths_.all(); }
   // The share of all hashes that such prefixes cover.
   static double covered(const Lengths& held);
-  double covered() const { return covered(lengths_); }
+  double covered() const { return lengths_.covered(); }
+  // Of the table and what it keeps beside its memory.
+  std::uint64_t bytes_taken() const { return memory_.size() + lengths_.bytes(); }
 
   // One step of up to 64 hashes, `ahead` more in sight; bit i: hash i was new, or may be there.
   // Adding stops at the first one without a slot.
@@ -78,6 +87,19 @@ class QuotientTable {
   std::uint64_t ask_step(const std::uint64_t* hashes, std::size_t n, std::size_t ahead) const {
     return kernels().quotient_ask(view_, hashes, n, ahead);
   }
+  // Calls for the block of a hash, for a step that will come soon.
+  [[gnu::always_inline]] void call_for(std::uint64_t hash) const {
+    const std::uint64_t block = hash >> (64 - view_.quotient_bits) >> 6;
+    const std::uint64_t* const words = view_.words + block * view_.block_words;
+    __builtin_prefetch(words, 0, 2);
+    __builtin_prefetch(words + 8, 0, 2);
+  }
+
+  // Of a multiset. One copy more; false when there is no slot.
+  bool add_copy(std::uint64_t hash);
+  // Takes out one copy; false when there is none.
+  bool remove(std::uint64_t hash);
+  std::uint64_t count(std::uint64_t hash) const;
 
   // Streams the prefixes out in rising order.
   class Reader {
@@ -122,20 +144,36 @@ class QuotientTable {
     std::uint64_t at_block_ = 0;
     std::uint64_t ends_ = 0;
     unsigned at_slot_ = 0;
+    Lengths lengths_{};
   };
 
   // Streams all prefixes of one table into an empty one; false when there is no slot.
   static bool pour(const QuotientTable& from, QuotientTable& to);
 
  private:
+  // Counts by length, for the few lengths that a table has.
+  class LengthCounts {
+   public:
+    void add(unsigned bits, std::uint64_t count);
+    void take(unsigned bits) { --counts_[bits - shortest_]; }
+    Lengths all() const;
+    double covered() const;
+    std::uint64_t bytes() const { return counts_.capacity() * sizeof counts_[0]; }
+
+   private:
+    unsigned shortest_ = 0;
+    std::vector<std::uint64_t> counts_;
+  };
+
   QuotientTable(const Size& size, Memory memory);
-  Result<void> check_blocks();
+  Result<void> check_blocks(bool keeps_copies);
+  unsigned full_length() const { return size_.quotient_bits + size_.field_bits - 1; }
 
   Size size_;
   Memory memory_;
   QuotientView view_;
   std::uint64_t entries_ = 0;
-  Lengths lengths_{};
+  LengthCounts lengths_;
 };
 
 }  // namespace bloomery

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include <bloomery/bits/prefix_streams.hpp>
 #include <bloomery/sets/plan.hpp>
 
 namespace bloomery {
@@ -174,30 +175,6 @@ Parts Scalable::parts() const {
 
 namespace {
 
-// What either of two tables covers, in rising order, nothing twice. Of two prefixes one covers the
-// other or they are apart; the shorter one comes first.
-class Either {
- public:
-  Either(const QuotientTable& one, const QuotientTable& other)
-      : one_(one), other_(other), a_(one_.next()), b_(other_.next()) {}
-  std::optional<Prefix> next() {
-    while (a_ || b_) {
-      const bool first =
-          a_ && (!b_ || a_->start < b_->start || (a_->start == b_->start && a_->bits <= b_->bits));
-      const Prefix prefix =
-          first ? *std::exchange(a_, one_.next()) : *std::exchange(b_, other_.next());
-      if (last_ && prefix.start <= last_->end()) continue;
-      last_ = prefix;
-      return prefix;
-    }
-    return std::nullopt;
-  }
-
- private:
-  QuotientTable::Reader one_, other_;
-  std::optional<Prefix> a_, b_, last_;
-};
-
 // What both of two tables cover: where one prefix covers the other, the other.
 class Both {
  public:
@@ -221,15 +198,6 @@ class Both {
   QuotientTable::Reader one_, other_;
   std::optional<Prefix> a_, b_;
 };
-
-template <class Stream>
-bool pour(Stream&& stream, QuotientTable& table) {
-  QuotientTable::Appender appender(table);
-  for (auto prefix = stream.next(); prefix; prefix = stream.next())
-    if (!appender.append(*prefix)) return false;
-  appender.finish();
-  return true;
-}
 
 }  // namespace
 
@@ -293,13 +261,22 @@ Result<void> Scalable::grow() {
                  [&](QuotientTable& table) { return QuotientTable::pour(table_, table); });
 }
 
+namespace {
+
+Either<QuotientTable::Reader, QuotientTable::Reader> either_of(const QuotientTable& one,
+                                                               const QuotientTable& other) {
+  return {QuotientTable::Reader(one), QuotientTable::Reader(other)};
+}
+
+}  // namespace
+
 Result<void> Scalable::unite(const Scalable& other) {
   Lengths held{};
-  for (auto either = Either(table_, other.table_); const auto prefix = either.next();)
+  for (auto either = either_of(table_, other.table_); const auto prefix = either.next();)
     ++held[prefix->bits];
   const auto laid =
       lay_out(held, 0, std::max(shape().quotient_bits, other.shape().quotient_bits),
-              [&](QuotientTable& table) { return pour(Either(table_, other.table_), table); });
+              [&](QuotientTable& table) { return pour(either_of(table_, other.table_), table); });
   if (!laid) return laid.error();
   // Common keys were counted on both sides.
   adds_ = std::min(adds_ + other.adds_, table_.entries());
@@ -412,8 +389,9 @@ void Scalable::may_contain_all(std::span<const Hash> hashes, bool* answers) cons
 double Scalable::estimate() const {
   double keys = 0;
   double covered = 0;
+  const Lengths held = table_.held();
   for (unsigned bits = 0; bits <= 64; ++bits) {
-    const auto entries = static_cast<double>(table_.held()[bits]);
+    const auto entries = static_cast<double>(held[bits]);
     const double share = std::ldexp(entries, -static_cast<int>(bits));
     if (entries != 0) keys += entries / (1 - covered - share / 2);
     covered += share;

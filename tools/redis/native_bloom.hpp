@@ -28,6 +28,7 @@
 #include <bloomery/sets/blocked_bloom.hpp>
 #include <bloomery/sets/concepts.hpp>
 #include <bloomery/sets/owned.hpp>
+#include <bloomery/sets/parts.hpp>
 #include <bloomery/sets/window_bloom.hpp>
 
 #include "native_chunks.hpp"
@@ -44,6 +45,9 @@ struct BloomWant {
   Hasher hasher{};               // hardened(key) by default is up to the caller
   std::uint64_t memory_cap = 0;  // bytes(), never more; 0: no cap
 };
+
+// Refuses what no set can be.
+Result<void> check(const BloomWant& want);
 
 class NativeBloom {
  public:
@@ -103,19 +107,21 @@ class NativeBloom {
 
   explicit NativeBloom(const BloomWant& want) : want_(want) {}
 
-  static std::uint64_t planned_keys(const BloomWant& want);
-  bool scales() const { return !want_.nonscaling && want_.window == 0; }
-  bool takes_blocked() const {
-    return blocked_ && (!scales() || (shards_ == nullptr && items_ < want_.capacity));
-  }
-  std::uint64_t shards_allowance() const;
+  PrefixShards::Law shards_law() const;
   Result<void> begin_shards();
+  std::uint64_t memory_left() const;
   Added add_hash(Hash hash);
   std::size_t add_group(std::span<const Hash> hashes, bool* fresh);
   void ask_group(std::span<const Hash> hashes, bool* answers) const;
-  void hash_group(std::span<const std::string_view> keys, Hash* hashes) const;
+  void call_for(std::span<const Hash> hashes) const;
   double rate_now() const;
-  Result<void> load_bits(ChunkReader& reader, std::span<std::byte> bits);
+
+  // native_bloom_chunks.cpp
+  Part bits() const;
+  std::string head() const;
+  Result<void> read_bits(ChunkReader& reader);
+  Result<void> load_bits(ChunkReader& reader);
+  Result<void> load_shards(ChunkReader& reader);
 
   BloomWant want_;
   std::uint64_t items_ = 0;
@@ -123,7 +129,8 @@ class NativeBloom {
   std::optional<Window> window_;
   std::unique_ptr<PrefixShards> shards_;
   bool whole_ = true;
-  std::uint64_t loaded_ = 0;  // of the bits of blocked or window, while not whole
+  std::unique_ptr<Part> loading_;  // becomes blocked or window when its bits are all there
+  std::uint64_t loaded_ = 0;       // of its bits
 };
 
 }  // namespace bloomery::redis

@@ -77,7 +77,7 @@ class NativeCuckoo {
   std::uint64_t memory_usage() const;
   const CuckooWant& want() const { return want_; }
   const Hasher& hasher() const { return want_.hasher; }
-  void cap_memory(std::uint64_t bytes);
+  void cap_memory(std::uint64_t bytes) { want_.memory_cap = bytes; }
   // Gives back what removed keys have left free.
   Result<void> compact();
 
@@ -94,7 +94,8 @@ class NativeCuckoo {
  private:
   explicit NativeCuckoo(const CuckooWant& want) : want_(want) {}
 
-  static std::uint64_t most_items(const CuckooWant& want);
+  Added add_hash(Hash hash);
+  std::uint64_t memory_left() const;
 
   CuckooWant want_;
   std::unique_ptr<PrefixShards> shards_;

@@ -37,7 +37,7 @@ class PrefixShards {
   struct Law {
     double rate = 0.01;             // as a set: what all prefixes may cover
     unsigned prefix_bits = 0;       // as a multiset: of every prefix; 0: a set
-    std::uint64_t first_keys = 64;  // room to begin with
+    std::uint64_t first_keys = 64;  // how many are expected; room for some of them to begin with
   };
   static Result<PrefixShards> make(const Law& law);
 
@@ -54,7 +54,8 @@ class PrefixShards {
   std::uint64_t count(Hash hash) const;
 
   std::uint64_t entries() const { return entries_; }
-  std::uint64_t bytes() const { return bytes_; }
+  // All memory, with what lies beside the tables.
+  std::uint64_t bytes() const;
   std::size_t shards() const { return shards_.size(); }
   std::uint64_t room() const { return room_; }
   double covered() const;
@@ -78,7 +79,9 @@ class PrefixShards {
   bool is_whole() const { return loaded_to_ == end_place; }
 
  private:
-  static constexpr unsigned most_depth = 32;
+  // 2^20 shards of 32,768 keys; beyond that they grow larger.
+  static constexpr unsigned most_depth = 20;
+  static constexpr unsigned first_depth = 10;
 
   struct Shard {
     QuotientTable table;
@@ -92,15 +95,27 @@ class PrefixShards {
   std::uint64_t place_of(Hash hash) const { return hash.bits >> 1 >> (63 - depth_); }
   Shard& shard_of(Hash hash) const { return *directory_[place_of(hash)]; }
 
-  Result<QuotientTable> table_for(const QuotientTable::Lengths& held, std::uint64_t room,
-                                  unsigned quotient_bits, unsigned depth) const;
+  // A table to lay out: with this much room and so many quotients or more, at a depth.
+  struct Target {
+    std::uint64_t room;
+    unsigned quotient_bits;
+    unsigned depth;
+  };
+  Result<QuotientTable> table_for(const QuotientTable::Lengths& held, const Target& target) const;
+  // pour_into(table) gives a table what is held, from the first prefix on; false: it crowds.
+  template <class Pour>
+  Result<QuotientTable> laid_out(const QuotientTable::Lengths& held, Target target,
+                                 Pour&& pour_into) const;
+  template <class Pour>
+  Result<void> lay_out(Shard& shard, const QuotientTable::Lengths& held, std::uint64_t room,
+                       std::uint64_t memory_left, Pour&& pour_into);
   Result<void> grow(Shard& shard, std::uint64_t memory_left);
-  Result<void> lay_out(Shard& shard, std::uint64_t room, std::uint64_t memory_left);
   Result<void> split(Shard& shard, std::uint64_t memory_left);
-  void put(std::unique_ptr<Shard> shard);
+  void put(Shard made);
   void take_over(Shard& shard, QuotientTable table);
+  void fill_directory();
   void enter_in_directory(Shard& shard);
-  std::uint64_t bytes_of(const Shard& shard) const;
+  static std::uint64_t bytes_of(const Shard& shard);
 
   Law law_;
   unsigned depth_ = 0;
