@@ -1,6 +1,7 @@
 // The quotient table against a std::map of prefixes: order, spills, splitting, rows, damage.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -95,6 +96,81 @@ TEST(QuotientTable, DrivenAtRandomAgreesWithAMapOfPrefixes) {
     EXPECT_EQ(opened->entries(), table.entries());
     EXPECT_EQ(opened->held(), table.held());
   }
+}
+
+// Copies are kept, found, counted and taken out one by one; what is left has the bytes that the
+// same prefixes give when they are poured in order.
+TEST(QuotientTable, AMultisetDrivenAtRandomAgreesWithAMultisetOfPrefixes) {
+  for (const Size size : {Size{6, 64, 12}, Size{9, 20, 2}, Size{9, 64, 9}, Size{10, 33, 13},
+                          Size{10, 2, 49}, Size{12, 48, 4}, Size{7, 63, 33}, Size{9, 16, 49}}) {
+    SCOPED_TRACE(testing::Message()
+                 << size.quotient_bits << " " << size.slots << " " << size.field_bits);
+    auto table = QuotientTable::make(size).value();
+    const unsigned bits = size.quotient_bits + size.field_bits - 1;
+    const auto prefix_of = [&](std::uint64_t hash) {
+      return bits == 64 ? hash : hash >> (64 - bits) << (64 - bits);
+    };
+    std::multiset<std::uint64_t> truth;
+    std::mt19937_64 random(size.quotient_bits * 100 + size.slots);
+    std::vector<std::uint64_t> added;
+    std::uint64_t removed = 0;
+    // Fills up, empties to a third, fills up again, empties.
+    for (const double until : {0.9, 0.3, 0.8, 0.0}) {
+      const auto goal = static_cast<std::uint64_t>(until * static_cast<double>(table.slots()));
+      const bool grows = goal > truth.size();
+      for (std::uint64_t i = 0; i < table.slots() * 20 && grows == (truth.size() < goal) &&
+                                truth.size() != goal;
+           ++i) {
+        const bool again = !added.empty() && random() % 4 == 0;
+        const std::uint64_t hash = again ? added[random() % added.size()] : crowded(random);
+        if (random() % 8 < (grows ? 6U : 1U)) {
+          if (table.add_copy(hash)) {
+            truth.insert(prefix_of(hash));
+            added.push_back(hash);
+          }
+        } else {
+          std::uint64_t out = random();
+          if (!added.empty()) {
+            std::swap(added[random() % added.size()], added.back());
+            out = added.back();
+            added.pop_back();
+          }
+          const auto at = truth.find(prefix_of(out));
+          ASSERT_EQ(table.remove(out), at != truth.end());
+          if (at != truth.end()) truth.erase(at), ++removed;
+        }
+        ASSERT_EQ(table.count(hash), truth.count(prefix_of(hash)));
+        ASSERT_EQ(table.ask_step(&hash, 1, 0) != 0, truth.contains(prefix_of(hash)));
+        ASSERT_EQ(table.entries(), truth.size());
+      }
+      std::vector<Prefix> wanted;
+      for (const std::uint64_t start : truth) wanted.push_back({start, bits});
+      ASSERT_EQ(prefixes_of(table), wanted);
+      auto opened = QuotientTable::open(size, Memory::copy_of(table.memory().bytes()).value(), true);
+      ASSERT_TRUE(opened) << opened.error().sentence;
+      EXPECT_EQ(opened->held(), table.held());
+      auto poured = QuotientTable::make(size).value();
+      ASSERT_TRUE(QuotientTable::pour(table, poured));
+      EXPECT_TRUE(std::ranges::equal(poured.memory().bytes(), table.memory().bytes()));
+    }
+    EXPECT_EQ(table.entries(), 0);
+    EXPECT_GT(removed, table.slots() / 2);
+  }
+}
+
+TEST(QuotientTable, AMultisetIsNoSetAndASetNoMultiset) {
+  const Size size{8, 60, 6};
+  auto copies = QuotientTable::make(size).value();
+  ASSERT_TRUE(copies.add_copy(77) && copies.add_copy(77));
+  const auto copy = [](const QuotientTable& table) {
+    return Memory::copy_of(table.memory().bytes()).value();
+  };
+  EXPECT_TRUE(QuotientTable::open(size, copy(copies), true));
+  EXPECT_FALSE(QuotientTable::open(size, copy(copies)));
+  // A prefix that is shorter than the others can not be removed as one of them.
+  auto wider = QuotientTable::make({8, 60, 8}).value();
+  ASSERT_TRUE(QuotientTable::pour(copies, wider));
+  EXPECT_FALSE(QuotientTable::open({8, 60, 8}, copy(wider), true));
 }
 
 QuotientTable filled(const Size& size, std::uint64_t entries, std::uint64_t seed) {

@@ -1,4 +1,4 @@
-#include "native_bloom.hpp"
+#include <tools/redis/native_bloom.hpp>
 
 #include <algorithm>
 #include <array>

@@ -12,7 +12,7 @@
 // only some of its chunks says maybe to every key and takes none.
 // Limits:  docs/redis.md "Native engine". Expansion is only remembered: growth is smooth.
 // Threads: any number may ask, or one may change it.
-// See:     prefix_shards.hpp; native_chunks.hpp; native_bloom_test.
+// See:     native_shards.hpp; native_chunks.hpp; native_bloom_test.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@
 #include <bloomery/sets/parts.hpp>
 #include <bloomery/sets/window_bloom.hpp>
 
-#include "native_chunks.hpp"
-#include "prefix_shards.hpp"
+#include <tools/redis/native_chunks.hpp>
+#include <tools/redis/native_shards.hpp>
 
 namespace bloomery::redis {
 

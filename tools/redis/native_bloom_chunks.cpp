@@ -4,12 +4,12 @@
 //             has shards | bits: 0 none, 1 blocked, 2 window; then
 //             their length | capacity | rate | adds | shape, as in docs/format.md
 //    bits     offset | as many as fit
-//    shards   prefix_shards.cpp
+//    shards   native_shards.cpp
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "native_bloom.hpp"
+#include <tools/redis/native_bloom.hpp>
 
 namespace bloomery::redis {
 namespace {

@@ -1,4 +1,4 @@
-#include "native_chunks.hpp"
+#include <tools/redis/native_chunks.hpp>
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "native_cuckoo.hpp"
+#include <tools/redis/native_cuckoo.hpp>
 
 #include <algorithm>
 #include <array>

@@ -12,7 +12,7 @@
 // Limits:  with expansion at most 64 times its capacity or 2^26 keys, the larger; then full. 255
 //          copies of a key.
 // Threads: any number may ask, or one may change it.
-// See:     prefix_shards.hpp; native_cuckoo_test.
+// See:     native_shards.hpp; native_cuckoo_test.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@
 #include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/concepts.hpp>
 
-#include "native_chunks.hpp"
-#include "prefix_shards.hpp"
+#include <tools/redis/native_chunks.hpp>
+#include <tools/redis/native_shards.hpp>
 
 namespace bloomery::redis {
 

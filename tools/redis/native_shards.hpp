@@ -14,7 +14,7 @@
 // every add is kept, and each can be taken out again.
 // Limits:  64-bit hashes; well mixed ones, or a shard crowds and says full.
 // Threads: any number may ask, or one may change it.
-// See:     prefix_shards_test.
+// See:     native_bloom_test, native_cuckoo_test.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@
 #include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/concepts.hpp>
 
-#include "native_chunks.hpp"
+#include <tools/redis/native_chunks.hpp>
 
 namespace bloomery::redis {
 

@@ -1,4 +1,4 @@
-#include "prefix_shards.hpp"
+#include <tools/redis/native_shards.hpp>
 
 #include <algorithm>
 #include <array>
@@ -25,8 +25,6 @@ constexpr std::uint64_t most_shard_bytes = most_chunk_bytes / 2;
 constexpr std::uint64_t bytes_beside_shard = 128;
 // Beyond it a run of copies would crowd out its neighbours.
 constexpr std::uint64_t most_copies = 255;
-// A step may use 1/45 of what is left of the rate: plan_next takes 1/30 of what it is told is left.
-constexpr double told_share = 30.0 / 45;
 // As a multiset no rate is in the way: the length is given.
 constexpr double any_rate = 1e9;
 
@@ -121,14 +119,9 @@ std::uint64_t PrefixShards::bytes_of(const Shard& shard) {
 
 Result<QuotientTable> PrefixShards::table_for(const Lengths& held, const Target& target) const {
   Lengths kept = held;
-  double rate = any_rate;
   const unsigned fixed = law_.prefix_bits == 0 ? 0 : law_.prefix_bits - target.depth;
-  if (fixed != 0) {
-    kept[fixed] += sum_of(held) == 0;
-  } else {
-    const double covered = QuotientTable::covered(held);
-    rate = covered + std::max(law_.rate - covered, law_.rate / 64) * told_share;
-  }
+  if (fixed != 0) kept[fixed] += sum_of(held) == 0;
+  const double rate = fixed != 0 ? any_rate : law_.rate;
   const auto size = Scalable::plan_next(kept, rate, target.room, target.quotient_bits);
   if (!size) return size.error();
   const unsigned longest = size->quotient_bits + size->field_bits - 1;

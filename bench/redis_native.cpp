@@ -1,0 +1,146 @@
+// What the native Redis engine costs: bits a key while it grows, the longest add, a batch of 100.
+//
+//    redis_native grow [keys]     from the default, one add at a time
+//    redis_native reserved        1M keys at 1 %, and on to 3M
+//    redis_native batch [keys]    100 keys at a time on a set reserved for so many
+//    redis_native cuckoo [keys]   from the default
+//
+// The figures are those of docs/redis.md "Native engine".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tools/redis/native_bloom.hpp>
+#include <tools/redis/native_cuckoo.hpp>
+
+namespace bloomery {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double micros(Clock::duration time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
+
+const Hasher secret = Hasher::hardened({0x0123'4567'89ab'cdef, 0xfedc'ba98'7654'3210});
+
+// A key of eleven characters, in the same place.
+std::string_view key_of(char tag, std::uint64_t i, char* room) {
+  room[0] = tag;
+  for (int digit = 10; digit >= 1; --digit, i /= 10) room[digit] = static_cast<char>('0' + i % 10);
+  return {room, 11};
+}
+
+template <class Set>
+double measured_rate(const Set& set, std::uint64_t strangers) {
+  char room[16];
+  std::uint64_t passed = 0;
+  for (std::uint64_t i = 0; i < strangers; ++i) passed += set.may_contain(key_of('s', i, room));
+  return static_cast<double>(passed) / static_cast<double>(strangers);
+}
+
+// Adds up to `keys`, looks at the bits a key after each, and prints at every fourth of a decade.
+template <class Set>
+void grow(Set& set, std::uint64_t keys) {
+  char room[16];
+  double worst = 0, worst_bits = 0, least_bits = 1e9;
+  std::uint64_t worst_at = 0, printed = 100, bits_from = 10'000;
+  fmt::print("{:>10} {:>9} {:>9} {:>9} {:>11} {:>11}\n", "keys", "bits/key", "worst so", "least",
+             "rate told", "longest us");
+  const auto begin = Clock::now();
+  for (std::uint64_t i = 0; i < keys; ++i) {
+    const std::string_view key = key_of('m', i, room);
+    const auto start = Clock::now();
+    set.add(key);
+    const double took = micros(Clock::now() - start);
+    if (took > worst) worst = took, worst_at = i;
+    if (i + 1 < bits_from && i + 1 != printed) continue;
+    const double bits = static_cast<double>(set.memory_usage()) * 8 / static_cast<double>(i + 1);
+    if (i + 1 >= bits_from) worst_bits = std::max(worst_bits, bits), least_bits = std::min(least_bits, bits);
+    if (i + 1 != printed) continue;
+    fmt::print("{:>10} {:>9.2f} {:>9.2f} {:>9.2f} {:>11.5f} {:>11.0f}\n", i + 1, bits, worst_bits,
+               least_bits, set.info().rate_now, worst);
+    worst_bits = 0, least_bits = 1e9;
+    printed = printed * 5 / 4;
+  }
+  const double total = micros(Clock::now() - begin);
+  fmt::print("{} keys: {:.0f} ns an add, the longest {:.0f} us at {}, {} tables, rate measured {:.5f}\n",
+             keys, total * 1e3 / static_cast<double>(keys), worst, worst_at, set.info().filters,
+             measured_rate(set, 1'000'000));
+}
+
+void reserved() {
+  auto set = redis::NativeBloom::make({.rate = 0.01, .capacity = 1'000'000, .hasher = secret}).value();
+  char room[16];
+  for (std::uint64_t i = 0; i < 3'000'000; ++i) {
+    set.add(key_of('m', i, room));
+    if ((i + 1) % 500'000 == 0)
+      fmt::print("{:>10} keys {:>6.2f} bits a key, rate {:.5f} told {:.5f} measured\n", i + 1,
+                 set.info().bits_per_key, set.info().rate_now, measured_rate(set, 1'000'000));
+  }
+}
+
+void batch(std::uint64_t keys) {
+  auto set = redis::NativeBloom::make({.rate = 0.01, .capacity = keys, .hasher = secret}).value();
+  constexpr std::size_t group = 100;
+  std::vector<char> rooms(group * 16);
+  std::vector<std::string_view> views(group);
+  auto answers = std::make_unique<bool[]>(group);
+  const auto run = [&](const char* what, char tag, std::uint64_t first, std::uint64_t count, auto&& act) {
+    double worst = 0, sum = 0;
+    for (std::uint64_t done = 0; done < count; done += group) {
+      for (std::size_t i = 0; i < group; ++i)
+        views[i] = key_of(tag, (first + done + i) * 7'919 % 10'000'000'000, &rooms[i * 16]);
+      const auto start = Clock::now();
+      act();
+      const double took = micros(Clock::now() - start);
+      worst = std::max(worst, took);
+      sum += took;
+    }
+    fmt::print("{:<22} {:>6.1f} ns a key, the longest batch {:.0f} us\n", what,
+               sum * 1e3 / static_cast<double>(count), worst);
+  };
+  const auto add = [&] { set.add_all(views, answers.get()); };
+  const auto ask = [&] { set.may_contain_all(views, answers.get()); };
+  run("add, pages untouched", 'm', 0, 5'000'000, add);
+  run("add", 'm', 5'000'000, 5'000'000, add);
+  run("ask, members", 'm', 0, 5'000'000, ask);
+  run("ask, strangers", 's', 0, 5'000'000, ask);
+  std::uint64_t sum = 0;
+  run("hash alone", 's', 0, 5'000'000, [&] {
+    for (const auto view : views) sum += secret(view).bits;
+  });
+  fmt::print("{}\n", sum == 0 ? "" : "done");
+}
+
+int run(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  const std::uint64_t keys = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
+  if (what == "grow") {
+    auto set = redis::NativeBloom::make({.hasher = secret}).value();
+    grow(set, keys == 0 ? 10'000'000 : keys);
+  } else if (what == "cuckoo") {
+    auto set = redis::NativeCuckoo::make({.hasher = secret}).value();
+    grow(set, keys == 0 ? 100'000 : keys);
+  } else if (what == "reserved") {
+    reserved();
+  } else if (what == "batch") {
+    batch(keys == 0 ? 100'000'000 : keys);
+  } else {
+    fmt::print(stderr, "redis_native grow|cuckoo|reserved|batch [keys]\n");
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace bloomery
+
+int main(int argc, char** argv) { return bloomery::run(argc, argv); }
