@@ -63,7 +63,8 @@ void grow(Set& set, std::uint64_t keys) {
     if (took > worst) worst = took, worst_at = i;
     if (i + 1 < bits_from && i + 1 != printed) continue;
     const double bits = static_cast<double>(set.memory_usage()) * 8 / static_cast<double>(i + 1);
-    if (i + 1 >= bits_from) worst_bits = std::max(worst_bits, bits), least_bits = std::min(least_bits, bits);
+    if (i + 1 >= bits_from)
+      worst_bits = std::max(worst_bits, bits), least_bits = std::min(least_bits, bits);
     if (i + 1 != printed) continue;
     fmt::print("{:>10} {:>9.2f} {:>9.2f} {:>9.2f} {:>11.5f} {:>11.0f}\n", i + 1, bits, worst_bits,
                least_bits, set.info().rate_now, worst);
@@ -71,13 +72,15 @@ void grow(Set& set, std::uint64_t keys) {
     printed = printed * 5 / 4;
   }
   const double total = micros(Clock::now() - begin);
-  fmt::print("{} keys: {:.0f} ns an add, the longest {:.0f} us at {}, {} tables, rate measured {:.5f}\n",
-             keys, total * 1e3 / static_cast<double>(keys), worst, worst_at, set.info().filters,
-             measured_rate(set, 1'000'000));
+  fmt::print(
+      "{} keys: {:.0f} ns an add, the longest {:.0f} us at {}, {} tables, rate measured {:.5f}\n",
+      keys, total * 1e3 / static_cast<double>(keys), worst, worst_at, set.info().filters,
+      measured_rate(set, 1'000'000));
 }
 
 void reserved() {
-  auto set = redis::NativeBloom::make({.rate = 0.01, .capacity = 1'000'000, .hasher = secret}).value();
+  auto set =
+      redis::NativeBloom::make({.rate = 0.01, .capacity = 1'000'000, .hasher = secret}).value();
   char room[16];
   for (std::uint64_t i = 0; i < 3'000'000; ++i) {
     set.add(key_of('m', i, room));
@@ -93,7 +96,8 @@ void batch(std::uint64_t keys) {
   std::vector<char> rooms(group * 16);
   std::vector<std::string_view> views(group);
   auto answers = std::make_unique<bool[]>(group);
-  const auto run = [&](const char* what, char tag, std::uint64_t first, std::uint64_t count, auto&& act) {
+  const auto run = [&](const char* what, char tag, std::uint64_t first, std::uint64_t count,
+                       auto&& act) {
     double worst = 0, sum = 0;
     for (std::uint64_t done = 0; done < count; done += group) {
       for (std::size_t i = 0; i < group; ++i)

@@ -118,9 +118,8 @@ TEST(QuotientTable, AMultisetDrivenAtRandomAgreesWithAMultisetOfPrefixes) {
     for (const double until : {0.9, 0.3, 0.8, 0.0}) {
       const auto goal = static_cast<std::uint64_t>(until * static_cast<double>(table.slots()));
       const bool grows = goal > truth.size();
-      for (std::uint64_t i = 0; i < table.slots() * 20 && grows == (truth.size() < goal) &&
-                                truth.size() != goal;
-           ++i) {
+      for (std::uint64_t i = 0;
+           i < table.slots() * 20 && grows == (truth.size() < goal) && truth.size() != goal; ++i) {
         const bool again = !added.empty() && random() % 4 == 0;
         const std::uint64_t hash = again ? added[random() % added.size()] : crowded(random);
         if (random() % 8 < (grows ? 6U : 1U)) {
@@ -146,7 +145,8 @@ TEST(QuotientTable, AMultisetDrivenAtRandomAgreesWithAMultisetOfPrefixes) {
       std::vector<Prefix> wanted;
       for (const std::uint64_t start : truth) wanted.push_back({start, bits});
       ASSERT_EQ(prefixes_of(table), wanted);
-      auto opened = QuotientTable::open(size, Memory::copy_of(table.memory().bytes()).value(), true);
+      auto opened =
+          QuotientTable::open(size, Memory::copy_of(table.memory().bytes()).value(), true);
       ASSERT_TRUE(opened) << opened.error().sentence;
       EXPECT_EQ(opened->held(), table.held());
       auto poured = QuotientTable::make(size).value();

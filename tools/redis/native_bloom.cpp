@@ -45,12 +45,14 @@ Result<NativeBloom> NativeBloom::make(const BloomWant& want) {
   NativeBloom set(want);
   const double rate = planned_rate(want);
   if (want.window != 0) {
-    auto window = Window::make({.keys = want.window, .rate = rate, .memory_bytes = want.memory_cap});
+    auto window =
+        Window::make({.keys = want.window, .rate = rate, .memory_bytes = want.memory_cap});
     if (!window) return window.error();
     set.window_.emplace(std::move(*window));
   } else if (want.nonscaling || want.capacity > smallest_reserved) {
-    // Adds that were taken for old ones are keys too: a little more than the capacity.
-    const auto keys = static_cast<std::uint64_t>(static_cast<double>(want.capacity) * (1 + rate));
+    // Keys that were taken for old ones do not count as items: a little more than the capacity.
+    const double more = 1 + rate / 4;
+    const auto keys = static_cast<std::uint64_t>(static_cast<double>(want.capacity) * more);
     const double share = want.nonscaling ? 1 : reserved_share;
     auto blocked = Blocked::make({.keys = std::max(keys, want.capacity),
                                   .rate = rate * share,
@@ -128,8 +130,8 @@ std::size_t NativeBloom::add_all(std::span<const std::string_view> keys, bool* f
 }
 
 std::size_t NativeBloom::add_group(std::span<const Hash> hashes, bool* fresh) {
-  const bool fits = blocked_ && shards_ == nullptr &&
-                    blocked_->adds() + hashes.size() <= want_.capacity;
+  const bool fits =
+      blocked_ && shards_ == nullptr && blocked_->adds() + hashes.size() <= want_.capacity;
   if (window_ || fits) {
     auto added = window_ ? window_->add_all(hashes, fresh) : blocked_->add_all(hashes, fresh);
     if (!added) return 0;
@@ -192,7 +194,8 @@ Result<void> NativeBloom::merge(const NativeBloom& other) {
   if (window_ || other.window_)
     return Error{Code::unsound, "windows can not be merged: they forget at different times"};
   if (want_.hasher != other.want_.hasher)
-    return Error{Code::mismatch, "the sets hash with different secrets; reserve one LIKE the other"};
+    return Error{Code::mismatch,
+                 "the sets hash with different secrets; reserve one LIKE the other"};
   if (blocked_.has_value() != other.blocked_.has_value())
     return Error{Code::mismatch, "the sets were not reserved alike"};
   if (blocked_)
@@ -202,8 +205,7 @@ Result<void> NativeBloom::merge(const NativeBloom& other) {
   if (other.shards_ != nullptr) {
     if (shards_ == nullptr)
       if (auto begun = begin_shards(); !begun) return begun.error();
-    if (auto united = shards_->unite(*other.shards_, memory_left()); !united)
-      return united.error();
+    if (auto united = shards_->unite(*other.shards_, memory_left()); !united) return united.error();
   }
   if (blocked_)
     if (auto united = blocked_->unite(*other.blocked_); !united) return united.error();

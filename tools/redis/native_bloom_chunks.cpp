@@ -183,8 +183,7 @@ Result<void> NativeBloom::read_bits(ChunkReader& reader) {
                          : check_shape<BlockedBloom>(*part, length);
   if (!sound) return sound.error();
   const std::uint64_t cap = want_.memory_cap == 0 ? most_loaded_bytes : want_.memory_cap;
-  if (length > cap)
-    return Error{Code::full, "the set takes more memory than a key may have"};
+  if (length > cap) return Error{Code::full, "the set takes more memory than a key may have"};
   auto memory = Memory::make(length);
   if (!memory) return memory.error();
   part->memory = std::move(*memory);

@@ -43,10 +43,9 @@ Result<PrefixShards::Law> law_of(const CuckooWant& want) {
   const double bits = std::ceil(std::log2(static_cast<double>(most_items_of(want)) / rate));
   if (bits > 60)
     return Error{Code::impossible, "64-bit hashes can not hold that rate for so many keys"};
-  return PrefixShards::Law{
-      .rate = rate,
-      .prefix_bits = std::max(least_prefix_bits, static_cast<unsigned>(bits)),
-      .first_keys = want.capacity};
+  return PrefixShards::Law{.rate = rate,
+                           .prefix_bits = std::max(least_prefix_bits, static_cast<unsigned>(bits)),
+                           .first_keys = want.capacity};
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ namespace bloomery::redis {
 struct CuckooWant {
   double rate = 0.01;
   std::uint64_t capacity = 1024;
-  std::uint32_t expansion = 1;      // 0: full at the capacity; else only remembered
-  std::uint32_t bucket_size = 2;    // remembered
+  std::uint32_t expansion = 1;        // 0: full at the capacity; else only remembered
+  std::uint32_t bucket_size = 2;      // remembered
   std::uint32_t max_iterations = 20;  // remembered
   Hasher hasher{};
   std::uint64_t memory_cap = 0;  // bytes, never more; 0: no cap

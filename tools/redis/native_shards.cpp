@@ -168,8 +168,7 @@ void PrefixShards::enter_in_directory(Shard& shard) {
 // A shard that is less than half full and has no slot for a key is none that growing would help.
 Result<void> PrefixShards::grow(Shard& shard, std::uint64_t memory_left) {
   const std::uint64_t entries = shard.table.entries();
-  if (entries < shard.room / 2)
-    return Error{Code::full, "the keys of the set crowd in one place"};
+  if (entries < shard.room / 2) return Error{Code::full, "the keys of the set crowd in one place"};
   if (entries >= split_at(shard.depth) && shard.depth < most_depth)
     return split(shard, memory_left);
   return lay_out(shard, shard.table.held(), more_room(shard.room), memory_left,
@@ -242,9 +241,8 @@ Result<void> PrefixShards::unite(const PrefixShards& other, std::uint64_t memory
     }
     const Slice slice(theirs.table, mine.depth - theirs.depth, at << theirs.depth);
     const auto either = [&] { return Either(QuotientTable::Reader(mine.table), slice); };
-    const auto done =
-        lay_out(mine, lengths_of(either()), 0, left,
-                [&](QuotientTable& table) { return pour(either(), table); });
+    const auto done = lay_out(mine, lengths_of(either()), 0, left,
+                              [&](QuotientTable& table) { return pour(either(), table); });
     if (!done) return done.error();
     at = mine.start + (~std::uint64_t{0} >> mine.depth) + 1;
     if (mine.table.entries() > 2 * late_split && mine.depth < most_depth)
@@ -256,9 +254,9 @@ Result<void> PrefixShards::unite(const PrefixShards& other, std::uint64_t memory
 Result<void> PrefixShards::compact() {
   for (const auto& shard : shards_) {
     const std::uint64_t room = std::max<std::uint64_t>(shard->table.entries(), 60);
-    auto table = laid_out(
-        shard->table.held(), {room, QuotientTable::least_quotient_bits, shard->depth},
-        [&](QuotientTable& into) { return QuotientTable::pour(shard->table, into); });
+    auto table =
+        laid_out(shard->table.held(), {room, QuotientTable::least_quotient_bits, shard->depth},
+                 [&](QuotientTable& into) { return QuotientTable::pour(shard->table, into); });
     if (!table) return table.error();
     if (table->bytes_taken() < shard->table.bytes_taken()) take_over(*shard, std::move(*table));
   }
@@ -338,7 +336,8 @@ std::uint64_t PrefixShards::dump(std::uint64_t place, ChunkWriter& writer) const
     return writer.size() + most_shard_bytes < most_chunk_bytes;
   };
   if (is_whole()) {
-    while (place < end_place && write(shard_of({place << 16}))) {}
+    while (place < end_place && write(shard_of({place << 16}))) {
+    }
   } else {
     for (const auto& shard : shards_)
       if (shard->start >> 16 >= place && !write(*shard)) return place;
@@ -365,8 +364,8 @@ Result<void> PrefixShards::load(ChunkReader& reader, std::uint64_t memory_left) 
                                    static_cast<std::uint32_t>(field_bits)};
     if (auto sound = QuotientTable::check(size); !sound) return sound.error();
     const std::uint64_t length = QuotientTable::bytes(size);
-    if (length > most_chunk_bytes || (law_.prefix_bits != 0 && depth + quotient_bits + field_bits -
-                                                                   1 != law_.prefix_bits))
+    if (length > most_chunk_bytes ||
+        (law_.prefix_bits != 0 && depth + quotient_bits + field_bits - 1 != law_.prefix_bits))
       return damaged_chunk("a shard has a size that can not be");
     const auto bytes = reader.bytes(length);
     if (bytes.size() != length) return damaged_chunk("a shard is cut off");
