@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include <bloomery/bits/memory.hpp>
+
 #include <tools/redis/native_bloom.hpp>
 #include <tools/redis/native_cuckoo.hpp>
 
@@ -125,6 +127,8 @@ void batch(std::uint64_t keys) {
 }
 
 int run(int argc, char** argv) {
+  // As in a server: small pages, which a fork copies one by one.
+  Memory::lend_from({[](std::size_t bytes) { return std::calloc(1, bytes); }, std::free});
   const std::string_view what = argc > 1 ? argv[1] : "";
   const std::uint64_t keys = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
   if (what == "grow") {

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cassert>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -17,6 +18,20 @@ constexpr std::size_t mapped_from_bytes = std::size_t{4} << 20;
 Error no_memory(std::uint64_t bytes) {
   return {Code::no_memory, "the system does not give " + std::to_string(bytes) +
                                " bytes of memory; ask for fewer keys or a higher rate"};
+}
+
+Lender& lender() {
+  static Lender named;
+  return named;
+}
+
+// As many more as the start may be away from a cache line.
+std::shared_ptr<void> on_loan(std::size_t bytes) {
+  void* lent = lender().take_zeroed(bytes + memory_alignment);
+  if (lent == nullptr) return nullptr;
+  const auto at = reinterpret_cast<std::uintptr_t>(lent) % memory_alignment;
+  void* start = static_cast<std::byte*>(lent) + (at == 0 ? 0 : memory_alignment - at);
+  return {start, [lent, give_back = lender().give_back](void*) { give_back(lent); }};
 }
 
 std::shared_ptr<void> on_heap(std::size_t bytes) {
@@ -51,11 +66,16 @@ Result<Memory> Memory::make(std::uint64_t bytes) {
   Memory memory;
   if (bytes == 0) return memory;
   const auto size = static_cast<std::size_t>(bytes);
-  memory.owner_ = size < mapped_from_bytes ? on_heap(size) : on_huge_pages(size);
+  if (lender().take_zeroed != nullptr)
+    memory.owner_ = on_loan(size);
+  else
+    memory.owner_ = size < mapped_from_bytes ? on_heap(size) : on_huge_pages(size);
   if (memory.owner_ == nullptr) return no_memory(bytes);
   memory.bytes_ = {static_cast<std::byte*>(memory.owner_.get()), size};
   return memory;
 }
+
+void Memory::lend_from(const Lender& named) { lender() = named; }
 
 Memory Memory::adopt(std::shared_ptr<void> owner, std::span<std::byte> bytes) {
   assert(reinterpret_cast<std::uintptr_t>(bytes.data()) % memory_alignment == 0 &&

@@ -2,12 +2,14 @@
 //
 //    Memory::make(n)        zeroed, from the heap; from 4 MiB on mapped on a 2 MiB boundary and
 //                           advised to use huge pages
+//    Memory::lend_from(...) from now on make() takes all bytes from this lender instead
 //    Memory::adopt(...)     someone else's bytes (a mapped file) and how to let go of them
 //    memory.part(...)       a piece that keeps the whole alive
 //
 // The start is aligned to a cache line. Where the system refuses huge pages the advice is lost and
 // nothing else changes.
-// Threads: a Memory belongs to one owner; its bytes are as safe as what is done with them.
+// Threads: a Memory belongs to one owner; its bytes are as safe as what is done with them. A lender
+//          is named before the first make(), and serves any thread.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +25,13 @@ namespace bloomery {
 inline constexpr std::size_t memory_alignment = 64;
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
+// Another allocator: of a server that counts what its modules take, say. take_zeroed gives null when
+// there are no bytes to be had; they may start on any multiple of 8.
+struct Lender {
+  void* (*take_zeroed)(std::size_t bytes) = nullptr;
+  void (*give_back)(void* bytes) = nullptr;
+};
+
 class Memory {
  public:
   Memory() = default;
@@ -37,6 +46,8 @@ class Memory {
 
   // Zeroed bytes, or an Error that names the size.
   static Result<Memory> make(std::uint64_t bytes);
+  // Without functions: as if there had been none. What was lent goes back to who lent it.
+  static void lend_from(const Lender& lender);
   // Takes over bytes that `owner` keeps alive.
   static Memory adopt(std::shared_ptr<void> owner, std::span<std::byte> bytes);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <span>
@@ -135,6 +136,48 @@ TEST(Memory, AdoptedBytesAreLetGoOnceByTheLastWhoHoldsThem) {
     EXPECT_EQ(let_go, 1);
   }
   EXPECT_EQ(let_go, 1);
+}
+
+// Counts what it has lent, and lends at odd places.
+struct CountingLender {
+  static inline std::size_t lent = 0;
+  static inline bool is_out_of_bytes = false;
+  static void* take(std::size_t bytes) {
+    if (is_out_of_bytes) return nullptr;
+    ++lent;
+    auto* start = static_cast<std::byte*>(std::calloc(1, bytes + 8));
+    return start + 8;
+  }
+  static void give_back(void* bytes) {
+    --lent;
+    std::free(static_cast<std::byte*>(bytes) - 8);
+  }
+};
+
+TEST(Memory, ALenderIsAskedForAllBytesAndGetsThemBack) {
+  {
+    auto before = Memory::make(100).value();
+    Memory::lend_from({CountingLender::take, CountingLender::give_back});
+    for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{1000}, 5 * mebibyte}) {
+      auto memory = Memory::make(bytes).value();
+      EXPECT_EQ(CountingLender::lent, 1);
+      EXPECT_EQ(memory.size(), bytes);
+      EXPECT_TRUE(starts_on(memory, memory_alignment));
+      EXPECT_TRUE(all_are(memory.bytes(), std::byte{0}));
+      std::memset(memory.bytes().data(), 0xff, bytes);
+    }
+    EXPECT_EQ(CountingLender::lent, 0);
+    CountingLender::is_out_of_bytes = true;
+    const auto refused = Memory::make(100);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::no_memory);
+    CountingLender::is_out_of_bytes = false;
+    const auto last = Memory::make(100).value();
+    Memory::lend_from({});
+    EXPECT_EQ(CountingLender::lent, 1);
+    EXPECT_EQ(Memory::make(100).value().size(), 100);
+  }
+  EXPECT_EQ(CountingLender::lent, 0) << "what was lent before another was named went back too";
 }
 
 TEST(Memory, AdoptingWithoutAnOwnerLeavesTheBytesToTheCaller) {

@@ -221,6 +221,22 @@ TEST(NativeChunks, ADumpOfASetThatChangesHasWhatWasThereAtItsStart) {
   }
 }
 
+TEST(NativeChunks, AWholeSetStaysWholeWhenAChunkTooManyIsBad) {
+  const Chunks chunks = dumped(filled({.capacity = 5'000}, 1'000));
+  Chunks others = dumped(filled({}, 1'000));
+  others[1].resize(others[1].size() / 2);
+  sum_up(others[1]);
+  auto set = NativeBloom::load(chunks[0], 0).value();
+  for (std::size_t i = 1; i < chunks.size(); ++i) set.load_chunk(chunks[i]).value();
+  ASSERT_TRUE(set.is_whole());
+  EXPECT_FALSE(set.load_chunk(others[1]));
+  EXPECT_FALSE(set.load_chunk(chunks[1]));
+  EXPECT_FALSE(set.load_chunk(chunks[0]));
+  EXPECT_TRUE(set.is_whole());
+  EXPECT_FALSE(set.may_contain("a stranger"));
+  EXPECT_TRUE(set.may_contain(key_of(3)));
+}
+
 TEST(NativeChunks, NoDumpHasACursorBeyondItsEnd) {
   const auto set = filled({}, 10);
   EXPECT_FALSE(set.dump(~std::uint64_t{0}));

@@ -1,7 +1,7 @@
 // The set behind BF.*: reserved, growing, or a window over the last adds. Knows nothing of Redis.
 //
 //    reserved      | blocked: the capacity, 0.85 of the rate |   one line a key
-//    beyond it     | prefix shards: the rest of the rate     |   grow without end, a shard at a time
+//    beyond it     | prefix shards: the rest of the rate     |   grow on, a shard at a time
 //    small starts  | prefix shards: the whole rate           |   up to 4096 keys reserved
 //    nonscaling    | blocked: the capacity, the whole rate   |   then full
 //    window        | the window kind: the last N adds surely |   never full
@@ -122,6 +122,7 @@ class NativeBloom {
   Result<void> read_bits(ChunkReader& reader);
   Result<void> load_bits(ChunkReader& reader);
   Result<void> load_shards(ChunkReader& reader);
+  bool has_all() const;
 
   BloomWant want_;
   std::uint64_t items_ = 0;

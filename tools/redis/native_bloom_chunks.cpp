@@ -198,10 +198,16 @@ Result<void> NativeBloom::load_chunk(std::string_view chunk) {
   const bool is_bits = reader->kind() == ChunkKind::bits;
   if (!is_bits && reader->kind() != ChunkKind::shards)
     return damaged_chunk("it is the first of another dump");
-  if (auto done = is_bits ? load_bits(*reader) : load_shards(*reader); !done) return done.error();
+  auto done = is_bits ? load_bits(*reader) : load_shards(*reader);
+  whole_ = has_all();
+  if (!done) return done.error();
   if (!reader->ended_well()) return damaged_chunk("its length does not fit what it tells");
-  whole_ = loading_ == nullptr && (shards_ == nullptr || shards_->is_whole());
   return {};
+}
+
+bool NativeBloom::has_all() const {
+  if (loading_ != nullptr || (!blocked_ && !window_ && shards_ == nullptr)) return false;
+  return shards_ == nullptr || shards_->is_whole();
 }
 
 Result<void> NativeBloom::load_bits(ChunkReader& reader) {
@@ -231,9 +237,13 @@ Result<void> NativeBloom::load_bits(ChunkReader& reader) {
 Result<void> NativeBloom::load_shards(ChunkReader& reader) {
   if (loading_ != nullptr || want_.nonscaling || window_)
     return damaged_chunk("shards do not follow the chunk before");
-  if (shards_ == nullptr)
-    shards_ = std::make_unique<PrefixShards>(PrefixShards::to_load(shards_law()));
-  return shards_->load(reader, memory_left());
+  const bool is_first = shards_ == nullptr;
+  if (is_first) shards_ = std::make_unique<PrefixShards>(PrefixShards::to_load(shards_law()));
+  auto done = shards_->load(reader, memory_left());
+  if (done) return {};
+  // A whole set stays whole when the first chunk too many is no good.
+  if (is_first) shards_.reset();
+  return done.error();
 }
 
 }  // namespace bloomery::redis
