@@ -25,8 +25,8 @@ namespace bloomery {
 inline constexpr std::size_t memory_alignment = 64;
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
-// Another allocator: of a server that counts what its modules take, say. take_zeroed gives null when
-// there are no bytes to be had; they may start on any multiple of 8.
+// Another allocator: of a server that counts what its modules take, say. take_zeroed gives null
+// when there are no bytes to be had; they may start on any multiple of 8.
 struct Lender {
   void* (*take_zeroed)(std::size_t bytes) = nullptr;
   void (*give_back)(void* bytes) = nullptr;

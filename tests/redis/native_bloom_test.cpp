@@ -250,6 +250,17 @@ TEST(NativeBloom, ACapHoldsAndWhatWasAddedStays) {
   EXPECT_FALSE(NativeBloom::make({.window = 1'000'000, .memory_cap = 100'000}));
 }
 
+TEST(NativeBloom, AnyRateIsKeptWhileItGrows) {
+  for (const double rate : {0.25, 0.1, 1e-4, 1e-6, 1e-9})
+    for (const std::uint64_t capacity : {1, 6'000}) {
+      auto set = made({.rate = rate, .capacity = capacity});
+      for (std::uint64_t i = 0; i < 40'000; ++i) ASSERT_NE(set.add(key_of(i)), Added::full) << rate;
+      EXPECT_EQ(missing(set, 40'000), 0);
+      EXPECT_LE(set.info().rate_now, rate);
+      EXPECT_LE(rate_of(set, 100'000), rate + 5 * std::sqrt(rate / 100'000) + 2e-5);
+    }
+}
+
 TEST(NativeBloom, WantsThatNoSetCanHaveAreRefused) {
   for (const double rate : {0.0, -1.0, 1.0, 1e-12, std::nan("")})
     EXPECT_FALSE(NativeBloom::make({.rate = rate})) << rate;

@@ -145,6 +145,36 @@ TEST(NativeCuckoo, ManyCopiesAreCountedUpToTheirLimit) {
   EXPECT_EQ(set.count(key_of(7)), 0);
 }
 
+TEST(NativeCuckoo, AnyRateIsKeptWhileItGrows) {
+  for (const double rate : {0.5, 0.1, 1e-4, 1e-9})
+    for (const std::uint64_t capacity : {4, 100'000}) {
+      auto set = made({.rate = rate, .capacity = capacity});
+      for (std::uint64_t i = 0; i < 60'000; ++i) ASSERT_NE(set.add(key_of(i)), Added::full) << rate;
+      EXPECT_LE(set.info().rate_now, rate);
+      for (std::uint64_t i = 0; i < 60'000; ++i) ASSERT_TRUE(set.remove(key_of(i)));
+      EXPECT_EQ(set.items(), 0);
+    }
+  EXPECT_FALSE(NativeCuckoo::make({.rate = 1e-10}));
+  EXPECT_FALSE(NativeCuckoo::make({.rate = 1e-9, .capacity = std::uint64_t{1} << 32}));
+  EXPECT_FALSE(NativeCuckoo::make({.capacity = 0}));
+}
+
+TEST(NativeCuckoo, ManyAtOnceAreAsOneByOne) {
+  auto one = made({}), many = made({});
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<std::string> keys(random() % 700);
+    for (auto& key : keys) key = key_of(random() % 20'000);
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    std::vector<Added> added(keys.size());
+    const bool only_absent = round % 2 == 0;
+    many.add_all(views, only_absent, added.data());
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      ASSERT_EQ(only_absent ? one.add_nx(keys[i]) : one.add(keys[i]), added[i]) << round;
+  }
+  EXPECT_EQ(one.digest(), many.digest());
+}
+
 TEST(NativeCuckoo, WithoutExpansionItIsFullAtItsCapacity) {
   for (const std::uint64_t capacity : {4, 1'000, 50'000}) {
     auto set = made({.capacity = capacity, .expansion = 0});

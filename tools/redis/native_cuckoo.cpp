@@ -87,11 +87,9 @@ bool NativeCuckoo::may_contain(std::string_view key) const {
   return !whole_ || shards_->may_contain(want_.hasher(key));
 }
 
-void NativeCuckoo::may_contain_all(std::span<const std::string_view> keys, bool* answers) const {
-  if (!whole_) {
-    std::fill_n(answers, keys.size(), true);
-    return;
-  }
+// Calls act(i, hash) for every key, with the memory of the next ones called for.
+template <class Act>
+void NativeCuckoo::each(std::span<const std::string_view> keys, Act&& act) const {
   std::array<Hash, group_keys> hashes;
   for (std::size_t done = 0; done < keys.size(); done += group_keys) {
     const std::size_t n = std::min(group_keys, keys.size() - done);
@@ -99,9 +97,28 @@ void NativeCuckoo::may_contain_all(std::span<const std::string_view> keys, bool*
     for (std::size_t i = 0; i < std::min(sight, n); ++i) shards_->call_for(hashes[i]);
     for (std::size_t i = 0; i < n; ++i) {
       if (i + sight < n) shards_->call_for(hashes[i + sight]);
-      answers[done + i] = shards_->may_contain(hashes[i]);
+      act(done + i, hashes[i]);
     }
   }
+}
+
+void NativeCuckoo::add_all(std::span<const std::string_view> keys, bool only_absent, Added* added) {
+  if (!whole_) {
+    std::fill_n(added, keys.size(), Added::full);
+    return;
+  }
+  each(keys, [&](std::size_t i, Hash hash) {
+    const bool stays = only_absent && shards_->may_contain(hash);
+    added[i] = stays ? Added::seen : add_hash(hash);
+  });
+}
+
+void NativeCuckoo::may_contain_all(std::span<const std::string_view> keys, bool* answers) const {
+  if (!whole_) {
+    std::fill_n(answers, keys.size(), true);
+    return;
+  }
+  each(keys, [&](std::size_t i, Hash hash) { answers[i] = shards_->may_contain(hash); });
 }
 
 std::uint64_t NativeCuckoo::count(std::string_view key) const {

@@ -49,6 +49,8 @@ class NativeCuckoo {
   Added add(std::string_view key);
   // Only if none is there: fresh, or seen and nothing has changed.
   Added add_nx(std::string_view key);
+  // All of them, each by add or add_nx; added[i] tells of key i.
+  void add_all(std::span<const std::string_view> keys, bool only_absent, Added* added);
   bool may_contain(std::string_view key) const;
   void may_contain_all(std::span<const std::string_view> keys, bool* answers) const;
   // How many copies; more if a stranger looks like it.
@@ -95,6 +97,8 @@ class NativeCuckoo {
   explicit NativeCuckoo(const CuckooWant& want) : want_(want) {}
 
   Added add_hash(Hash hash);
+  template <class Act>
+  void each(std::span<const std::string_view> keys, Act&& act) const;
   std::uint64_t memory_left() const;
 
   CuckooWant want_;
