@@ -3,6 +3,7 @@
 //    redis_native grow [keys]     from the default, one add at a time
 //    redis_native reserved        1M keys at 1 %, and on to 3M
 //    redis_native grown [keys]    from the default, 100 at a time
+//    redis_native window [keys]   of so many, twice that many adds
 //    redis_native batch [keys]    100 keys at a time on a set reserved for so many
 //    redis_native cuckoo [keys]   from the default
 //
@@ -155,6 +156,15 @@ void grown(std::uint64_t keys) {
   batches.ask("ask, strangers", 's', 5'000'000);
 }
 
+void window(std::uint64_t keys) {
+  auto set = redis::NativeBloom::make({.rate = 0.01, .window = keys, .hasher = secret}).value();
+  Batches batches(set);
+  batches.add("add", 0, 2 * keys);
+  batches.ask("ask, strangers", 's', 5'000'000);
+  fmt::print("{:.1f} bits a key of the window, rate {:.5f}\n", set.info().bits_per_key,
+             measured_rate(set, 1'000'000));
+}
+
 int run(int argc, char** argv) {
   // As in a server: small pages, which a fork copies one by one.
   Memory::lend_from({[](std::size_t bytes) { return std::calloc(1, bytes); }, std::free});
@@ -170,10 +180,12 @@ int run(int argc, char** argv) {
     reserved();
   } else if (what == "grown") {
     grown(keys == 0 ? 10'000'000 : keys);
+  } else if (what == "window") {
+    window(keys == 0 ? 10'000'000 : keys);
   } else if (what == "batch") {
     batch(keys == 0 ? 100'000'000 : keys);
   } else {
-    fmt::print(stderr, "redis_native grow|grown|cuckoo|reserved|batch [keys]\n");
+    fmt::print(stderr, "redis_native grow|grown|cuckoo|reserved|window|batch [keys]\n");
     return 2;
   }
   return 0;
