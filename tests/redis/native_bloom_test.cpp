@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
+
+#include <bloomery/bits/memory.hpp>
 
 #include <tools/redis/native_bloom.hpp>
 
@@ -72,6 +75,42 @@ TEST(NativeBloom, GrownFromTheDefaultItKeepsItsRateAndItsSize) {
   EXPECT_GE(set.items(), 594'000);
   EXPECT_GE(set.info().capacity, set.items());
   EXPECT_GT(set.info().filters, 8);
+}
+
+// Counts the bytes of tables, and the most that there ever were.
+struct Meter {
+  static inline std::uint64_t now = 0;
+  static inline std::uint64_t most = 0;
+  static void* take(std::size_t bytes) {
+    auto* room = static_cast<std::uint64_t*>(std::calloc(1, bytes + 64));
+    if (room == nullptr) return nullptr;
+    room[0] = bytes;
+    now += bytes;
+    most = std::max(most, now);
+    return room + 8;
+  }
+  static void give_back(void* bytes) {
+    auto* room = static_cast<std::uint64_t*>(bytes) - 8;
+    now -= room[0];
+    std::free(room);
+  }
+};
+
+TEST(NativeBloom, AlsoWhileAShardIsLaidOutAnewItKeepsItsSize) {
+  Memory::lend_from({Meter::take, Meter::give_back});
+  auto set = made({});
+  for (std::uint64_t i = 0; i < 10'000; ++i) set.add(key_of(i));
+  double most = 0;
+  for (std::uint64_t i = 10'000; i < 300'000; ++i) {
+    Meter::most = Meter::now;
+    set.add(key_of(i));
+    // What lies beside the tables, too.
+    const double beside = static_cast<double>(set.memory_usage()) - static_cast<double>(Meter::now);
+    most = std::max(most, 8 * (static_cast<double>(Meter::most) + beside) / static_cast<double>(i));
+  }
+  Memory::lend_from({});
+  EXPECT_LE(most, 24);
+  EXPECT_GE(most, 17);
 }
 
 TEST(NativeBloom, ReservedItIsSmallAndGrowsOnBeyond) {

@@ -14,10 +14,10 @@ namespace {
 
 using Lengths = QuotientTable::Lengths;
 
-// Eight shards first, so that the one that is laid out anew is a small part of all; from then on
-// only large ones split, since each has some hundred bytes beside its table.
+// Eight shards from 16,384 keys on, so that the one that is laid out anew is a small part of all;
+// then only large ones split, since each has some hundred bytes beside its table.
 constexpr unsigned early_depth = 3;
-constexpr std::uint64_t early_split = 1024;
+constexpr std::uint64_t first_split = 1024;
 constexpr std::uint64_t late_split = 32'768;
 // What a chunk can carry with ease; shards that split at late_split stay below.
 constexpr std::uint64_t most_shard_bytes = most_chunk_bytes / 2;
@@ -28,7 +28,9 @@ constexpr std::uint64_t most_copies = 255;
 // As a multiset no rate is in the way: the length is given.
 constexpr double any_rate = 1e9;
 
-std::uint64_t split_at(unsigned depth) { return depth < early_depth ? early_split : late_split; }
+std::uint64_t split_at(unsigned depth) {
+  return depth < early_depth ? first_split << depth : late_split;
+}
 
 Error full_for_memory() {
   return {Code::full, "the set can not grow: it has all the memory that it may take"};
