@@ -7,7 +7,7 @@
 //    redis_native batch [keys]    100 keys at a time on a set reserved for so many
 //    redis_native cuckoo [keys]   from the default
 //
-// The figures are those of docs/redis.md "Native engine".
+// The figures are those of docs/redis_native.md.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -166,7 +166,7 @@ void window(std::uint64_t keys) {
 }
 
 int run(int argc, char** argv) {
-  // As in a server: small pages, which a fork copies one by one.
+  // As in a server, which lends its own: no pages of ours, no advice.
   Memory::lend_from({[](std::size_t bytes) { return std::calloc(1, bytes); }, std::free});
   const std::string_view what = argc > 1 ? argv[1] : "";
   const std::uint64_t keys = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;

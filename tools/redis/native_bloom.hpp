@@ -10,7 +10,7 @@
 // what growing costs, and no single add does more than lay out one shard anew.
 // Dumps: a header chunk, then chunks that can be loaded one by one, in order. A set that has got
 // only some of its chunks says maybe to every key and takes none.
-// Limits:  docs/redis.md "Native engine". Expansion is only remembered: growth is smooth.
+// Limits:  docs/redis_native.md. Expansion is only remembered: growth is smooth.
 // Threads: any number may ask, or one may change it.
 // See:     native_shards.hpp; native_chunks.hpp; native_bloom_test.
 #pragma once
