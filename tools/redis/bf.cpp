@@ -1,0 +1,506 @@
+// BF.*: the commands of RedisBloom's Bloom filters, word for word in syntax, replies and errors.
+//
+// What changes a key is replicated: a new filter as BF.LOADCHUNK of its header, so that a replica
+// with other defaults makes the same one; then the command as it came. A command that changed
+// nothing is not replicated.
+#include <array>
+#include <vector>
+
+#include <tools/redis/bf_type.hpp>
+#include <tools/redis/commands.hpp>
+#include <tools/redis/compat_bloom_body.hpp>
+#include <tools/redis/opened_key.hpp>
+#include <tools/redis/settings.hpp>
+#include <tools/redis/words.hpp>
+
+namespace bloomery::redis {
+namespace {
+
+constexpr const char* not_found = "ERR not found";
+
+struct Want {
+  double rate = settings.bf_rate;
+  long long capacity = settings.bf_capacity;
+  long long expansion = settings.bf_expansion;
+  bool scaling = settings.bf_expansion != 0;
+};
+
+BloomBody* body_of(const OpenedKey& key) {
+  return static_cast<BloomBody*>(key.value_of(bf_types()));
+}
+
+// What a name stands for, for commands that do not make filters: a body, or the error replied.
+struct Asked {
+  BloomBody* body = nullptr;
+  int replied = ok;
+};
+
+Asked ask_for(Ctx* ctx, const OpenedKey& key) {
+  if (key.missing()) return {.replied = api.reply_with_error(ctx, not_found)};
+  BloomBody* body = body_of(key);
+  if (body == nullptr) return {.replied = api.reply_with_error(ctx, wrong_type)};
+  return {.body = body};
+}
+
+void announce(Ctx* ctx, const char* event, Str* name) {
+  api.notify_keyspace_event(ctx, notify_module, event, name);
+}
+
+// Makes the filter that is wanted in an empty key. Null when it has replied with an error.
+BloomBody* make_filter(Ctx* ctx, OpenedKey& key, Str* name, const Want& want) {
+  auto bloom = CompatBloom::make({.rate = want.rate,
+                                  .capacity = static_cast<std::uint64_t>(want.capacity),
+                                  .growth = static_cast<std::uint32_t>(want.expansion),
+                                  .scaling = want.scaling,
+                                  .cap_bytes = cap_for(ctx)});
+  if (!bloom) {
+    api.reply_with_error(ctx, bloom.error().code == Code::no_memory
+                                  ? "ERR Insufficient memory to create filter"
+                                  : "ERR could not create filter");
+    return nullptr;
+  }
+  auto* body = new CompatBloomBody(std::move(*bloom));
+  key.set(compat_bloom_type(), body);
+  const auto first = body->piece(0);
+  api.replicate(ctx, "BF.LOADCHUNK", "slb", name, static_cast<long long>(first.next),
+                first.bytes().data(), first.bytes().size());
+  return body;
+}
+
+// -- BF.RESERVE -----------------------------------------------------------------------------------
+
+// The reason why these words are none, or null.
+const char* read_reserve(Str** argv, int argc, Want& want) {
+  if (api.string_to_double(argv[2], &want.rate) != ok) return "ERR bad error rate";
+  if (!(want.rate > 0 && want.rate < 1)) {
+    return "ERR error rate must be in the range (0.000000, 1.000000)";
+  }
+  if (api.string_to_long_long(argv[3], &want.capacity) != ok) return "ERR bad capacity";
+  if (want.capacity < 1 || want.capacity > most_capacity) {
+    return "ERR capacity must be in the range [1, 1073741824]";
+  }
+  Str** const words = argv + 4;
+  const int count = argc - 4;
+  want.scaling = want.scaling && find_word(words, count, "NONSCALING") == count;
+  const bool forbidden = find_word(words, count, "NONSCALING") < count;
+  const int at = find_word(words, count, "EXPANSION");
+  if (at == count) return nullptr;
+  if (at + 1 == count) return "ERR no expansion";
+  if (api.string_to_long_long(words[at + 1], &want.expansion) != ok) return "ERR bad expansion";
+  if (want.expansion < 0 || want.expansion > most_expansion) {
+    return "ERR expansion must be in the range [0, 32768]";
+  }
+  if (forbidden && want.expansion != 0) return "Nonscaling filters cannot expand";
+  want.scaling = want.expansion != 0;
+  return nullptr;
+}
+
+int bf_reserve(Ctx* ctx, Str** argv, int argc) {
+  if (argc < 4 || argc > 7) return api.wrong_arity(ctx);
+  Want want;
+  if (const char* why = read_reserve(argv, argc, want)) return api.reply_with_error(ctx, why);
+  OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
+  if (!key.missing()) {
+    return api.reply_with_error(ctx, body_of(key) != nullptr ? "ERR item exists" : wrong_type);
+  }
+  if (make_filter(ctx, key, argv[1], want) == nullptr) return ok;
+  announce(ctx, "bf.reserve", argv[1]);
+  return api.reply_with_simple_string(ctx, "OK");
+}
+
+// -- adding ---------------------------------------------------------------------------------------
+
+const char* error_of(AddOutcome added) {
+  return added == AddOutcome::full ? "ERR non scaling filter is full"
+                                   : "ERR problem inserting into filter";
+}
+
+void reply_added(Ctx* ctx, AddOutcome added) {
+  if (added <= AddOutcome::seen) {
+    api.reply_with_bool(ctx, added == AddOutcome::fresh);
+  } else {
+    api.reply_with_error(ctx, error_of(added));
+  }
+}
+
+// Adds the words and replies: with an array, or with the one answer. The array ends at the first
+// failure.
+struct Adding {
+  Str** words;
+  int count;
+  const char* event;
+  bool many;
+};
+
+int add_words(Ctx* ctx, Str* name, BloomBody& body, const Adding& adding) {
+  // Reused from command to command; the server runs them on one thread.
+  static std::vector<std::string_view> keys;
+  static std::vector<AddOutcome> answers;
+  keys.clear();
+  for (int n = 0; n < adding.count; ++n) keys.push_back(text_of(adding.words[n]));
+  answers.resize(keys.size());
+  const std::size_t answered = body.add_all(keys, cap_for(ctx), answers);
+  bool changed = false;
+  if (adding.many) api.reply_with_array(ctx, static_cast<long>(answered));
+  for (std::size_t n = 0; n < answered; ++n) {
+    changed |= answers[n] == AddOutcome::fresh;
+    reply_added(ctx, answers[n]);
+  }
+  if (changed) {
+    api.replicate_verbatim(ctx);
+    announce(ctx, adding.event, name);
+  }
+  return ok;
+}
+
+int add_or_make(Ctx* ctx, Str* name, const Want& want, const Adding& adding) {
+  OpenedKey key(ctx, name, key_mode::read | key_mode::write);
+  BloomBody* body = body_of(key);
+  if (body == nullptr) {
+    if (!key.missing()) return api.reply_with_error(ctx, wrong_type);
+    body = make_filter(ctx, key, name, want);
+    if (body == nullptr) return ok;
+  }
+  return add_words(ctx, name, *body, adding);
+}
+
+int bf_add(Ctx* ctx, Str** argv, int argc) {
+  if (argc != 3) return api.wrong_arity(ctx);
+  return add_or_make(ctx, argv[1], {}, {argv + 2, 1, "bf.add", false});
+}
+
+int bf_madd(Ctx* ctx, Str** argv, int argc) {
+  if (argc < 3) return api.wrong_arity(ctx);
+  return add_or_make(ctx, argv[1], {}, {argv + 2, argc - 2, "bf.madd", true});
+}
+
+// -- BF.INSERT ------------------------------------------------------------------------------------
+
+struct Insert {
+  Want want;
+  bool create = true;
+  int first_item = 0;
+};
+
+// The reason why these words are none, or null. Without items first_item stays 0.
+const char* read_insert(Str** argv, int argc, Insert& insert) {
+  Want& want = insert.want;
+  bool forbidden = false;
+  bool expands = false;
+  for (int n = 2; n < argc; ++n) {
+    const std::string_view word = text_of(argv[n]);
+    const bool valued = n + 1 < argc;
+    if (same_word(word, "ITEMS")) {
+      if (valued) insert.first_item = n + 1;
+      break;
+    }
+    if (same_word(word, "NOCREATE")) {
+      insert.create = false;
+    } else if (same_word(word, "NONSCALING")) {
+      forbidden = true;
+    } else if (same_word(word, "CAPACITY")) {
+      if (!valued || api.string_to_long_long(argv[++n], &want.capacity) != ok ||
+          want.capacity < 1 || want.capacity > most_capacity) {
+        return "Bad capacity";
+      }
+    } else if (same_word(word, "ERROR")) {
+      if (!valued || api.string_to_double(argv[++n], &want.rate) != ok ||
+          !(want.rate > 0 && want.rate < 1)) {
+        return "Bad error rate";
+      }
+    } else if (same_word(word, "EXPANSION")) {
+      if (!valued || api.string_to_long_long(argv[++n], &want.expansion) != ok ||
+          want.expansion < 0 || want.expansion > most_expansion) {
+        return "Bad expansion";
+      }
+      expands = want.expansion != 0;
+    } else {
+      return "Unknown argument received";
+    }
+  }
+  if (forbidden && expands) return "Nonscaling filters cannot expand";
+  want.scaling = !forbidden && want.expansion != 0;
+  return nullptr;
+}
+
+int bf_insert(Ctx* ctx, Str** argv, int argc) {
+  if (argc < 4) return api.wrong_arity(ctx);
+  Insert insert;
+  if (const char* why = read_insert(argv, argc, insert)) return api.reply_with_error(ctx, why);
+  if (insert.first_item == 0) return api.wrong_arity(ctx);
+  const Adding adding{argv + insert.first_item, argc - insert.first_item, "bf.insert", true};
+  if (!insert.create) {
+    OpenedKey key(ctx, argv[1], key_mode::read);
+    if (key.missing()) return api.reply_with_error(ctx, not_found);
+  }
+  return add_or_make(ctx, argv[1], insert.want, adding);
+}
+
+// -- asking ---------------------------------------------------------------------------------------
+
+// A missing key and one of another type contain nothing, as in RedisBloom.
+int ask_words(Ctx* ctx, Str** argv, int argc, bool many) {
+  static std::vector<std::string_view> keys;
+  static std::array<bool, 256> answers;
+  OpenedKey key(ctx, argv[1], key_mode::read);
+  const BloomBody* body = body_of(key);
+  if (many) api.reply_with_array(ctx, argc - 2);
+  for (int begin = 2; begin < argc; begin += static_cast<int>(answers.size())) {
+    const int end = std::min(argc, begin + static_cast<int>(answers.size()));
+    const auto count = static_cast<std::size_t>(end - begin);
+    answers.fill(false);
+    if (body != nullptr) {
+      keys.clear();
+      for (int n = begin; n < end; ++n) keys.push_back(text_of(argv[n]));
+      body->may_contain_all(keys, std::span(answers).first(count));
+    }
+    for (std::size_t n = 0; n < count; ++n) api.reply_with_bool(ctx, answers[n]);
+  }
+  return ok;
+}
+
+int bf_exists(Ctx* ctx, Str** argv, int argc) {
+  if (argc != 3) return api.wrong_arity(ctx);
+  return ask_words(ctx, argv, argc, false);
+}
+
+int bf_mexists(Ctx* ctx, Str** argv, int argc) {
+  if (argc < 3) return api.wrong_arity(ctx);
+  return ask_words(ctx, argv, argc, true);
+}
+
+int bf_card(Ctx* ctx, Str** argv, int argc) {
+  if (argc != 2) return api.wrong_arity(ctx);
+  OpenedKey key(ctx, argv[1], key_mode::read);
+  if (key.missing()) return api.reply_with_long_long(ctx, 0);
+  const BloomBody* body = body_of(key);
+  if (body == nullptr) return api.reply_with_error(ctx, wrong_type);
+  return api.reply_with_long_long(ctx, static_cast<long long>(body->info().keys));
+}
+
+// -- BF.INFO, BF.DEBUG ----------------------------------------------------------------------------
+
+struct Figure {
+  const char* word;  // of BF.INFO key WORD
+  const char* name;
+  void (*reply)(Ctx*, const BloomBody&);
+};
+
+void reply_count(Ctx* ctx, std::uint64_t count) {
+  api.reply_with_long_long(ctx, static_cast<long long>(std::min<std::uint64_t>(count, INT64_MAX)));
+}
+
+constexpr std::size_t plain_figures = 5;  // what BF.INFO without a word tells
+
+const std::array figures = {
+    Figure{"CAPACITY", "Capacity",
+           [](Ctx* ctx, const BloomBody& body) { reply_count(ctx, body.info().capacity); }},
+    Figure{"SIZE", "Size",
+           [](Ctx* ctx, const BloomBody& body) { reply_count(ctx, body.info().bytes); }},
+    Figure{"FILTERS", "Number of filters",
+           [](Ctx* ctx, const BloomBody& body) { reply_count(ctx, body.info().filters); }},
+    Figure{"ITEMS", "Number of items inserted",
+           [](Ctx* ctx, const BloomBody& body) { reply_count(ctx, body.info().keys); }},
+    Figure{"EXPANSION", "Expansion rate",
+           [](Ctx* ctx, const BloomBody& body) {
+             const auto expansion = body.info().expansion;
+             expansion ? api.reply_with_long_long(ctx, *expansion) : api.reply_with_null(ctx);
+           }},
+    Figure{"RATE", "Estimated error rate",
+           [](Ctx* ctx, const BloomBody& body) { api.reply_with_double(ctx, body.rate_now()); }},
+    Figure{"BITS", "Bits per item",
+           [](Ctx* ctx, const BloomBody& body) {
+             const auto keys = static_cast<double>(body.info().keys);
+             const auto bits = 8 * static_cast<double>(body.payload_bytes());
+             keys > 0 ? api.reply_with_double(ctx, bits / keys) : api.reply_with_null(ctx);
+           }},
+};
+
+void reply_text(Ctx* ctx, std::string_view text) {
+  api.reply_with_string_buffer(ctx, text.data(), text.size());
+}
+
+int bf_info(Ctx* ctx, Str** argv, int argc) {
+  if (argc != 2 && argc != 3) return api.wrong_arity(ctx);
+  OpenedKey key(ctx, argv[1], key_mode::read);
+  const auto [body, replied] = ask_for(ctx, key);
+  if (body == nullptr) return replied;
+  if (argc == 2) {
+    api.reply_with_map(ctx, plain_figures);
+    for (const Figure& figure : std::span(figures).first(plain_figures)) {
+      reply_text(ctx, figure.name);
+      figure.reply(ctx, *body);
+    }
+    return ok;
+  }
+  for (const Figure& figure : figures) {
+    if (!same_word(text_of(argv[2]), figure.word)) continue;
+    if ((api.get_context_flags(ctx) & context_flag::resp3) != 0) {
+      api.reply_with_map(ctx, 1);
+      reply_text(ctx, figure.name);
+    } else {
+      api.reply_with_array(ctx, 1);
+    }
+    figure.reply(ctx, *body);
+    return ok;
+  }
+  return api.reply_with_error(ctx, "Invalid information value");
+}
+
+int bf_debug(Ctx* ctx, Str** argv, int argc) {
+  if (argc != 2) return api.wrong_arity(ctx);
+  OpenedKey key(ctx, argv[1], key_mode::read);
+  const auto [body, replied] = ask_for(ctx, key);
+  if (body == nullptr) return replied;
+  const auto lines = body->debug_lines();
+  api.reply_with_array(ctx, static_cast<long>(lines.size()));
+  for (const std::string& line : lines) reply_text(ctx, line);
+  return ok;
+}
+
+// -- BF.SCANDUMP, BF.LOADCHUNK --------------------------------------------------------------------
+
+int bf_scandump(Ctx* ctx, Str** argv, int argc) {
+  if (argc != 3) return api.wrong_arity(ctx);
+  OpenedKey key(ctx, argv[1], key_mode::read);
+  const auto [body, replied] = ask_for(ctx, key);
+  if (body == nullptr) return replied;
+  long long position;
+  if (api.string_to_long_long(argv[2], &position) != ok) {
+    return api.reply_with_error(ctx, "Second argument must be numeric");
+  }
+  api.reply_with_array(ctx, 2);
+  const auto piece =
+      position >= 0 ? body->piece(static_cast<std::uint64_t>(position)) : BloomBody::Piece{};
+  api.reply_with_long_long(ctx, static_cast<long long>(piece.next));
+  reply_text(ctx, piece.bytes());
+  return ok;
+}
+
+const char* error_of(BloomBody::Loaded loaded) {
+  switch (loaded) {
+    case BloomBody::Loaded::done: return nullptr;
+    case BloomBody::Loaded::no_link: return "ERR invalid offset - no link found";
+    case BloomBody::Loaded::too_big: return "ERR invalid chunk - Too big for current filter";
+    case BloomBody::Loaded::damaged: break;
+  }
+  return "ERR received bad data";
+}
+
+int bf_loadchunk(Ctx* ctx, Str** argv, int argc) {
+  if (argc != 4) return api.wrong_arity(ctx);
+  long long next;
+  if (api.string_to_long_long(argv[2], &next) != ok) {
+    return api.reply_with_error(ctx, "ERR Second argument must be numeric");
+  }
+  const std::string_view bytes = text_of(argv[3]);
+  OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
+  if (key.missing() && next == 1) {
+    auto body = bloom_from_header(bytes, cap_for(ctx));
+    if (body == nullptr) return api.reply_with_error(ctx, "ERR received bad data");
+    key.set(compat_bloom_type(), body.release());
+  } else {
+    const auto [body, replied] = ask_for(ctx, key);
+    if (body == nullptr) return replied;
+    const auto loaded = next > 0 ? body->load_piece(static_cast<std::uint64_t>(next), bytes)
+                                 : BloomBody::Loaded::no_link;
+    if (const char* why = error_of(loaded)) return api.reply_with_error(ctx, why);
+  }
+  api.replicate_verbatim(ctx);
+  announce(ctx, "bf.loadchunk", argv[1]);
+  return api.reply_with_simple_string(ctx, "OK");
+}
+
+// -- what COMMAND DOCS tells ----------------------------------------------------------------------
+
+constexpr Arg key_arg{.name = "key", .kind = ArgKind::key, .key_spec_index = 0};
+constexpr Arg item_arg{.name = "item"};
+constexpr Arg items_arg{.name = "item", .flags = arg_flag::multiple};
+constexpr Arg expansion_arg{.name = "expansion",
+                            .kind = ArgKind::integer,
+                            .token = "EXPANSION",
+                            .flags = arg_flag::optional};
+constexpr Arg nonscaling_arg{.name = "nonscaling",
+                             .kind = ArgKind::pure_token,
+                             .token = "NONSCALING",
+                             .flags = arg_flag::optional};
+
+const Arg only_key[] = {key_arg, {}};
+const Arg key_item[] = {key_arg, item_arg, {}};
+const Arg key_items[] = {key_arg, items_arg, {}};
+const Arg reserve_args[] = {key_arg,
+                            {.name = "error_rate", .kind = ArgKind::real},
+                            {.name = "capacity", .kind = ArgKind::integer},
+                            expansion_arg,
+                            nonscaling_arg,
+                            {}};
+const Arg insert_args[] = {
+    key_arg,
+    {.name = "capacity",
+     .kind = ArgKind::integer,
+     .token = "CAPACITY",
+     .flags = arg_flag::optional},
+    {.name = "error", .kind = ArgKind::real, .token = "ERROR", .flags = arg_flag::optional},
+    expansion_arg,
+    {.name = "nocreate",
+     .kind = ArgKind::pure_token,
+     .token = "NOCREATE",
+     .flags = arg_flag::optional},
+    nonscaling_arg,
+    {.name = "items", .token = "ITEMS", .flags = arg_flag::multiple},
+    {}};
+const Arg figure_tokens[] = {
+    {.name = "capacity", .kind = ArgKind::pure_token, .token = "CAPACITY"},
+    {.name = "size", .kind = ArgKind::pure_token, .token = "SIZE"},
+    {.name = "filters", .kind = ArgKind::pure_token, .token = "FILTERS"},
+    {.name = "items", .kind = ArgKind::pure_token, .token = "ITEMS"},
+    {.name = "expansion", .kind = ArgKind::pure_token, .token = "EXPANSION"},
+    {.name = "rate", .kind = ArgKind::pure_token, .token = "RATE"},
+    {.name = "bits", .kind = ArgKind::pure_token, .token = "BITS"},
+    {}};
+const Arg info_args[] = {key_arg,
+                         {.name = "single_value",
+                          .kind = ArgKind::one_of,
+                          .flags = arg_flag::optional,
+                          .subargs = figure_tokens},
+                         {}};
+const Arg scandump_args[] = {key_arg, {.name = "iterator", .kind = ArgKind::integer}, {}};
+const Arg loadchunk_args[] = {
+    key_arg, {.name = "iterator", .kind = ArgKind::integer}, {.name = "data"}, {}};
+
+constexpr const char* writes = "write deny-oom";
+constexpr const char* reads = "readonly fast";
+
+const std::array commands = {
+    CommandEntry{"bf.reserve", bf_reserve, writes, -4, "Creates an empty Bloom filter", "O(1)",
+                 reserve_args},
+    CommandEntry{"bf.add", bf_add, writes, 3, "Adds an item to a Bloom filter",
+                 "O(k), k probes for each link", key_item},
+    CommandEntry{"bf.madd", bf_madd, writes, -3, "Adds items to a Bloom filter",
+                 "O(k * n), n items, k probes for each link", key_items},
+    CommandEntry{"bf.insert", bf_insert, writes, -4,
+                 "Adds items to a Bloom filter, made with these options if there is none",
+                 "O(k * n), n items, k probes for each link", insert_args},
+    CommandEntry{"bf.exists", bf_exists, reads, 3, "Tells if an item may be in a Bloom filter",
+                 "O(k), k probes for each link", key_item},
+    CommandEntry{"bf.mexists", bf_mexists, reads, -3, "Tells which items may be in a Bloom filter",
+                 "O(k * n), n items, k probes for each link", key_items},
+    CommandEntry{"bf.card", bf_card, reads, 2, "Tells how many items a Bloom filter has taken",
+                 "O(1)", only_key},
+    CommandEntry{"bf.info", bf_info, reads, -2, "Tells the figures of a Bloom filter",
+                 "O(1); RATE looks at every bit", info_args},
+    CommandEntry{"bf.debug", bf_debug, reads, 2, "Tells the links of a Bloom filter",
+                 "O(n), n links", only_key},
+    CommandEntry{"bf.scandump", bf_scandump, reads, 3,
+                 "Gives the saved form of a Bloom filter, piece by piece", "O(n), n bytes",
+                 scandump_args},
+    CommandEntry{"bf.loadchunk", bf_loadchunk, writes, 4,
+                 "Takes the saved form of a Bloom filter, piece by piece", "O(n), n bytes",
+                 loadchunk_args},
+};
+
+}  // namespace
+
+std::span<const CommandEntry> bf_commands() { return commands; }
+
+}  // namespace bloomery::redis

@@ -1,0 +1,134 @@
+#include <tools/redis/bf_type.hpp>
+
+#include <array>
+#include <limits>
+
+#include <tools/redis/compat_bloom_body.hpp>
+#include <tools/redis/saved_io.hpp>
+
+namespace bloomery::redis {
+namespace {
+
+std::array<Type*, 1> types{};
+
+const BloomBody& body_of(const void* value) { return *static_cast<const BloomBody*>(value); }
+
+template <class Use>
+void for_each_piece(const BloomBody& body, Use use) {
+  std::uint64_t position = 0;
+  do {
+    const BloomBody::Piece piece = body.piece(position);
+    position = piece.next;
+    if (position != 0) use(piece.next, piece.bytes());
+  } while (position != 0);
+}
+
+// -- what all engines share -----------------------------------------------------------------------
+
+void aof_rewrite(IO* io, Str* key, void* value) {
+  for_each_piece(body_of(value), [&](std::uint64_t next, std::string_view bytes) {
+    api.emit_aof(io, "BF.LOADCHUNK", "slb", key, static_cast<long long>(next), bytes.data(),
+                 bytes.size());
+  });
+}
+
+std::size_t mem_usage(const void* value) { return body_of(value).memory_bytes(); }
+
+void digest(Digest* sum, void* value) {
+  for_each_piece(body_of(value), [&](std::uint64_t, std::string_view bytes) {
+    api.digest_add_string_buffer(sum, bytes.data(), bytes.size());
+  });
+  api.digest_end_sequence(sum);
+}
+
+void destroy(void* value) { delete static_cast<BloomBody*>(value); }
+
+// From 1 MiB on giving the bytes back takes long enough to leave it to the thread for it: 0 means
+// always, any other number is held against 64.
+std::size_t free_effort(Str*, const void* value) {
+  return body_of(value).payload_bytes() >= (1 << 20) ? 0 : 1;
+}
+
+void* copy(Str*, Str*, const void* value) { return body_of(value).clone().release(); }
+
+// -- MBbloom-- ------------------------------------------------------------------------------------
+
+void compat_save(IO* io, void* value) {
+  const CompatBloom& bloom = static_cast<const CompatBloomBody*>(value)->bloom();
+  api.save_unsigned(io, bloom.keys());
+  api.save_unsigned(io, bloom.links().size());
+  api.save_unsigned(io, bloom.options());
+  api.save_unsigned(io, bloom.growth());
+  for (const CompatBloom::Link& link : bloom.links()) {
+    api.save_unsigned(io, link.entries);
+    api.save_double(io, link.error);
+    api.save_unsigned(io, link.probes);
+    api.save_double(io, link.bits_per_entry);
+    api.save_unsigned(io, std::uint64_t{link.bits.size()} * 8);
+    api.save_unsigned(io, 0);
+    api.save_string_buffer(io, reinterpret_cast<const char*>(link.bits.data()), link.bits.size());
+    api.save_unsigned(io, link.keys);
+  }
+}
+
+// A number that its 32-bit field can hold; else one that no check lets pass.
+std::uint32_t narrow(std::uint64_t number) {
+  return number > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(number);
+}
+
+// Encoding 2 and 3 had no growth: it was 2.
+void* compat_load(IO* io, int encoding) {
+  if (encoding < 2 || encoding > 4) return refuse(io, "MBbloom--", "its encoding is unknown");
+  SavedReader reader(io);
+  CompatBloom::Fields fields;
+  fields.keys = reader.number();
+  const std::uint64_t links = reader.number();
+  fields.options = narrow(reader.number());
+  fields.growth = encoding < 4 ? 2 : narrow(reader.number());
+  // Each link is bytes that were read, so a count that lies ends at the end of the payload.
+  for (std::uint64_t n = 0; n < links && !reader.failed(); ++n) {
+    CompatBloom::Link link;
+    link.entries = reader.number();
+    link.error = reader.real();
+    link.probes = narrow(reader.number());
+    link.bits_per_entry = reader.real();
+    const std::uint64_t bits = reader.number();
+    const std::uint64_t rounded_bits = reader.number();
+    link.bits = reader.bytes();
+    link.keys = reader.number();
+    if (rounded_bits != 0 || link.bits.size() == 0 || bits != std::uint64_t{link.bits.size()} * 8) {
+      return refuse(io, "MBbloom--", "a link has not the bits that it says");
+    }
+    fields.links.push_back(std::move(link));
+  }
+  if (reader.failed()) return refuse(io, "MBbloom--", "it ends early");
+  auto bloom = CompatBloom::from(std::move(fields));
+  if (!bloom) return refuse(io, "MBbloom--", bloom.error().sentence.c_str());
+  return new CompatBloomBody(std::move(*bloom));
+}
+
+}  // namespace
+
+bool register_bf_types(Ctx* ctx) {
+  TypeMethods methods{.rdb_load = compat_load,
+                      .rdb_save = compat_save,
+                      .aof_rewrite = aof_rewrite,
+                      .mem_usage = mem_usage,
+                      .digest = digest,
+                      .free = destroy,
+                      .free_effort = free_effort,
+                      .copy = copy};
+  types[0] = api.create_data_type(ctx, "MBbloom--", 4, &methods);
+  return types[0] != nullptr;
+}
+
+std::span<Type* const> bf_types() { return types; }
+Type* compat_bloom_type() { return types[0]; }
+
+std::unique_ptr<BloomBody> bloom_from_header(std::string_view header, std::uint64_t cap_bytes) {
+  auto bloom = CompatBloom::from_header(header, cap_bytes);
+  if (!bloom) return nullptr;
+  return std::make_unique<CompatBloomBody>(std::move(*bloom));
+}
+
+}  // namespace bloomery::redis

@@ -1,0 +1,89 @@
+// Zeroed bytes from the allocator of whoever hosts us: the heap, or Redis, which counts them.
+//
+// A size that came from outside may be absurd, so there is no way to get bytes that ends the
+// server: make() says no. Redis before 7.4 can not be asked for zeroed bytes in this way, so they
+// are zeroed here.
+// Threads: host() is set once, before the first make(); values are as safe as plain memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace bloomery::redis {
+
+// Who lends the bytes. `take` gives null when there are none; `take_zeroed` may be null.
+struct Host {
+  void* (*take)(std::size_t) = std::malloc;
+  void* (*take_zeroed)(std::size_t, std::size_t) = std::calloc;
+  void (*give_back)(void*) = std::free;
+};
+
+inline Host& host() {
+  static Host chosen;
+  return chosen;
+}
+
+class ServerBytes {
+ public:
+  ServerBytes() = default;
+  ServerBytes(ServerBytes&& other) noexcept
+      : start_(std::exchange(other.start_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  ServerBytes& operator=(ServerBytes&& other) noexcept {
+    std::swap(start_, other.start_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~ServerBytes() {
+    if (start_ != nullptr) host().give_back(start_);
+  }
+
+  // Nothing when the host has not that many.
+  static std::optional<ServerBytes> make(std::uint64_t size) {
+    if (size == 0 || size > SIZE_MAX / 2) return std::nullopt;
+    ServerBytes bytes;
+    bytes.size_ = static_cast<std::size_t>(size);
+    if (host().take_zeroed != nullptr) {
+      bytes.start_ = static_cast<std::uint8_t*>(host().take_zeroed(1, bytes.size_));
+      if (bytes.start_ == nullptr) return std::nullopt;
+    } else {
+      bytes.start_ = static_cast<std::uint8_t*>(host().take(bytes.size_));
+      if (bytes.start_ == nullptr) return std::nullopt;
+      std::memset(bytes.start_, 0, bytes.size_);
+    }
+    return bytes;
+  }
+
+  static std::optional<ServerBytes> copy_of(const ServerBytes& other) {
+    ServerBytes bytes;
+    bytes.size_ = other.size_;
+    bytes.start_ = static_cast<std::uint8_t*>(host().take(other.size_));
+    if (bytes.start_ == nullptr) return std::nullopt;
+    std::memcpy(bytes.start_, other.start_, other.size_);
+    return bytes;
+  }
+
+  // Bytes that the host lent already, such as a string it has loaded.
+  static ServerBytes adopt(void* start, std::size_t size) {
+    ServerBytes bytes;
+    bytes.start_ = static_cast<std::uint8_t*>(start);
+    bytes.size_ = size;
+    return bytes;
+  }
+
+  std::uint8_t* data() { return start_; }
+  const std::uint8_t* data() const { return start_; }
+  std::size_t size() const { return size_; }
+  std::span<std::uint8_t> span() { return {start_, size_}; }
+  std::span<const std::uint8_t> span() const { return {start_, size_}; }
+
+ private:
+  std::uint8_t* start_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace bloomery::redis

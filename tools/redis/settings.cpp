@@ -1,0 +1,115 @@
+#include <tools/redis/settings.hpp>
+
+#include <array>
+#include <cstdio>
+
+#include <tools/redis/words.hpp>
+
+namespace bloomery::redis {
+namespace {
+
+struct Number {
+  const char* line;  // in redis.conf, behind "bf."
+  const char* word;  // behind loadmodule
+  long long* value;
+  long long least;
+  long long most;
+  unsigned flags;
+};
+
+const std::array numbers = {
+    Number{"bf-initial-size", "INITIAL_SIZE", &settings.bf_capacity, 1, most_capacity, 0},
+    Number{"bf-expansion-factor", "EXPANSION_FACTOR", &settings.bf_expansion, 0, most_expansion, 0},
+    Number{"cf-bucket-size", "CF_BUCKET_SIZE", &settings.cf_bucket_size, 1, 255, 0},
+    Number{"cf-initial-size", "CF_INITIAL_SIZE", &settings.cf_capacity, 4, most_capacity, 0},
+    Number{"cf-max-iterations", "CF_MAX_ITERATIONS", &settings.cf_max_iterations, 1, 65535, 0},
+    Number{"cf-expansion-factor", "CF_EXPANSION_FACTOR", &settings.cf_expansion, 0, most_expansion,
+           0},
+    Number{"cf-max-expansions", "CF_MAX_EXPANSIONS", &settings.cf_max_expansions, 1, 65536, 0},
+    Number{"bf-max-key-bytes", "MAX_KEY_BYTES", &settings.cap_bytes, 1024, 1LL << 46,
+           config_flag::memory},
+};
+
+long long get_number(const char*, void* own) { return *static_cast<long long*>(own); }
+
+int set_number(const char*, long long value, void* own, Str**) {
+  *static_cast<long long*>(own) = value;
+  return ok;
+}
+
+Str* rate_shown = nullptr;
+
+Str* get_rate(const char*, void*) {
+  char text[32];
+  const int length = std::snprintf(text, sizeof text, "%.15g", settings.bf_rate);
+  if (rate_shown != nullptr) api.free_string(nullptr, rate_shown);
+  rate_shown = api.create_string(nullptr, text, static_cast<std::size_t>(length));
+  return rate_shown;
+}
+
+bool take_rate(const Str* word) {
+  double rate;
+  if (api.string_to_double(word, &rate) != ok || !(rate > 0 && rate < 1)) return false;
+  settings.bf_rate = rate;
+  return true;
+}
+
+int set_rate(const char*, Str* value, void*, Str** why) {
+  if (take_rate(value)) return ok;
+  static constexpr std::string_view reason = "the rate is a number between 0 and 1, both excluded";
+  *why = api.create_string(nullptr, reason.data(), reason.size());
+  return err;
+}
+
+}  // namespace
+
+Settings settings;
+
+std::string read_words(Str** words, int count) {
+  for (int n = 0; n < count; n += 2) {
+    const std::string word(text_of(words[n]));
+    if (n + 1 == count) return "the word " + word + " needs a value";
+    if (same_word(word, "ERROR_RATE")) {
+      if (!take_rate(words[n + 1])) return "ERROR_RATE is a number between 0 and 1, both excluded";
+      continue;
+    }
+    const Number* known = nullptr;
+    for (const Number& number : numbers) {
+      if (same_word(word, number.word)) known = &number;
+    }
+    if (known == nullptr) return "unknown word " + word;
+    long long value;
+    if (api.string_to_long_long(words[n + 1], &value) != ok || value < known->least ||
+        value > known->most) {
+      return word + " is a number from " + std::to_string(known->least) + " to " +
+             std::to_string(known->most);
+    }
+    *known->value = value;
+  }
+  return {};
+}
+
+bool register_settings(Ctx* ctx) {
+  char rate[32];
+  std::snprintf(rate, sizeof rate, "%.15g", settings.bf_rate);
+  if (api.register_string_config(ctx, "bf-error-rate", rate, config_flag::none, get_rate, set_rate,
+                                 nullptr, nullptr) != ok) {
+    return false;
+  }
+  for (const Number& number : numbers) {
+    if (api.register_numeric_config(ctx, number.line, *number.value, number.flags, number.least,
+                                    number.most, get_number, set_number, nullptr,
+                                    number.value) != ok) {
+      return false;
+    }
+  }
+  return api.load_configs(ctx) == ok;
+}
+
+std::uint64_t cap_for(Ctx* ctx) {
+  const int flags = api.get_context_flags(ctx);
+  if ((flags & (context_flag::replicated | context_flag::loading)) != 0) return UINT64_MAX;
+  return static_cast<std::uint64_t>(settings.cap_bytes);
+}
+
+}  // namespace bloomery::redis

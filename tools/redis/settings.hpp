@@ -1,0 +1,44 @@
+// What the administrator decides: defaults of new filters, the engine, the cap of one key.
+//
+//    loadmodule bloomery.so ENGINE compat ERROR_RATE 0.001      words behind the file
+//    bf.bf-error-rate 0.001                                     lines of redis.conf
+//    CONFIG SET bf.bf-error-rate 0.001                          at run time
+//
+// Words give the defaults of the lines, so a line wins over a word.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <tools/redis/api.hpp>
+
+namespace bloomery::redis {
+
+struct Settings {
+  double bf_rate = 0.01;
+  long long bf_capacity = 100;
+  long long bf_expansion = 2;
+  long long cf_bucket_size = 2;
+  long long cf_capacity = 1024;
+  long long cf_max_iterations = 20;
+  long long cf_expansion = 1;
+  long long cf_max_expansions = 32;
+  // Holds every filter of 1 % that RedisBloom would make, which takes at most 2^30 keys.
+  long long cap_bytes = 2LL << 30;
+};
+
+inline constexpr long long most_capacity = 1LL << 30;
+inline constexpr long long most_expansion = 32768;
+
+extern Settings settings;
+
+// Reads the words behind `loadmodule` and registers the lines of the configuration.
+// The reason when a word or value is wrong, else empty.
+std::string read_words(Str** words, int count);
+bool register_settings(Ctx* ctx);
+
+// A key made or grown by this command may take so many bytes. What the primary or the
+// append-only file tells us to do was allowed there and is never refused here.
+std::uint64_t cap_for(Ctx* ctx);
+
+}  // namespace bloomery::redis
