@@ -76,7 +76,7 @@ class Bloom:
         for link in self.links:
             size = len(link.bits)
             out += struct.pack("<QQQddIQB", size, size * 8, link.keys, link.error, link.bpe,
-                               link.probes, link.entries, 0)  # fmt: skip
+                               link.probes, link.entries, 0)
         return out
 
     def payload(self):
@@ -85,6 +85,95 @@ class Bloom:
             fields += [link.entries, link.error, link.probes, link.bpe]
             fields += [len(link.bits) * 8, 0, bytes(link.bits), link.keys]
         return module_payload("MBbloom--", 4, fields)
+
+
+def power_of_two(number):
+    """The smallest that is not below."""
+    return 1 << max(0, number - 1).bit_length()
+
+
+class Cuckoo:
+    """As CF.RESERVE makes it: tables of one-byte fingerprints, oldest first."""
+
+    def __init__(self, capacity, bucket=2, iterations=20, expansion=1):
+        self.bucket, self.iterations = bucket, iterations
+        self.expansion = power_of_two(expansion) if expansion else 0
+        self.buckets = power_of_two(max(1, capacity // bucket))
+        self.keys = self.removed = 0
+        self.tables = []
+        self.grow()
+
+    def grow(self):
+        buckets = self.buckets * self.expansion ** len(self.tables)
+        self.tables.append(bytearray(buckets * self.bucket))
+
+    @staticmethod
+    def hashed(key):
+        h = murmur(key, 0)
+        return h, h % 255 + 1
+
+    @staticmethod
+    def other(home, mark):
+        return home ^ mark * 0x5BD1E995
+
+    def places(self, table, home):
+        """The indices of the bucket that is home in this table."""
+        start = home % (len(table) // self.bucket) * self.bucket
+        return range(start, start + self.bucket)
+
+    def both(self, table, home, mark):
+        return [*self.places(table, home), *self.places(table, self.other(home, mark))]
+
+    def has(self, key):
+        return self.count(key) > 0
+
+    def count(self, key):
+        home, mark = self.hashed(key)
+        return sum(table[at] == mark for table in self.tables
+                   for at in set(self.both(table, home, mark)))
+
+    def add(self, key):
+        """False when the filter is full."""
+        home, mark = self.hashed(key)
+        while True:
+            for table in reversed(self.tables):
+                for at in self.both(table, home, mark):
+                    if table[at] == 0:
+                        table[at] = mark
+                        self.keys += 1
+                        return True
+            if self.push(home, mark):
+                self.keys += 1
+                return True
+            if not self.expansion:
+                return False
+            self.grow()
+
+    def push(self, home, mark):
+        table = bytearray(self.tables[-1])
+        victim = 0
+        for _ in range(self.iterations):
+            at = self.places(table, home)[victim]
+            table[at], mark = mark, table[at]
+            home = self.other(home, mark)
+            for gap in self.places(table, home):
+                if table[gap] == 0:
+                    table[gap] = mark
+                    self.tables[-1][:] = table
+                    return True
+            victim = (victim + 1) % self.bucket
+        return False
+
+    def header(self):
+        return struct.pack("<QQQQHHH", self.keys, self.buckets, self.removed, len(self.tables),
+                           self.bucket, self.iterations, self.expansion)
+
+    def payload(self):
+        fields = [len(self.tables), self.buckets, self.keys, self.removed]
+        fields += [self.bucket, self.iterations, self.expansion]
+        for table in self.tables:
+            fields += [len(table) // self.bucket, bytes(table)]
+        return module_payload("MBbloomCF", 4, fields)
 
 
 # -- DUMP -----------------------------------------------------------------------------------------

@@ -10,13 +10,12 @@
 #include <tools/redis/commands.hpp>
 #include <tools/redis/compat_bloom_body.hpp>
 #include <tools/redis/opened_key.hpp>
+#include <tools/redis/replies.hpp>
 #include <tools/redis/settings.hpp>
 #include <tools/redis/words.hpp>
 
 namespace bloomery::redis {
 namespace {
-
-constexpr const char* not_found = "ERR not found";
 
 struct Want {
   double rate = settings.bf_rate;
@@ -40,10 +39,6 @@ Asked ask_for(Ctx* ctx, const OpenedKey& key) {
   BloomBody* body = body_of(key);
   if (body == nullptr) return {.replied = api.reply_with_error(ctx, wrong_type)};
   return {.body = body};
-}
-
-void announce(Ctx* ctx, const char* event, Str* name) {
-  api.notify_keyspace_event(ctx, notify_module, event, name);
 }
 
 // Makes the filter that is wanted in an empty key. Null when it has replied with an error.
@@ -101,7 +96,7 @@ int bf_reserve(Ctx* ctx, Str** argv, int argc) {
   if (const char* why = read_reserve(argv, argc, want)) return api.reply_with_error(ctx, why);
   OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
   if (!key.missing()) {
-    return api.reply_with_error(ctx, body_of(key) != nullptr ? "ERR item exists" : wrong_type);
+    return api.reply_with_error(ctx, body_of(key) != nullptr ? item_exists : wrong_type);
   }
   if (make_filter(ctx, key, argv[1], want) == nullptr) return ok;
   announce(ctx, "bf.reserve", argv[1]);
@@ -286,10 +281,6 @@ struct Figure {
   void (*reply)(Ctx*, const BloomBody&);
 };
 
-void reply_count(Ctx* ctx, std::uint64_t count) {
-  api.reply_with_long_long(ctx, static_cast<long long>(std::min<std::uint64_t>(count, INT64_MAX)));
-}
-
 constexpr std::size_t plain_figures = 5;  // what BF.INFO without a word tells
 
 const std::array figures = {
@@ -316,10 +307,6 @@ const std::array figures = {
            }},
 };
 
-void reply_text(Ctx* ctx, std::string_view text) {
-  api.reply_with_string_buffer(ctx, text.data(), text.size());
-}
-
 int bf_info(Ctx* ctx, Str** argv, int argc) {
   if (argc != 2 && argc != 3) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read);
@@ -335,7 +322,7 @@ int bf_info(Ctx* ctx, Str** argv, int argc) {
   }
   for (const Figure& figure : figures) {
     if (!same_word(text_of(argv[2]), figure.word)) continue;
-    if ((api.get_context_flags(ctx) & context_flag::resp3) != 0) {
+    if (speaks_resp3(ctx)) {
       api.reply_with_map(ctx, 1);
       reply_text(ctx, figure.name);
     } else {

@@ -1,9 +1,9 @@
 #include <tools/redis/bf_type.hpp>
 
 #include <array>
-#include <limits>
 
 #include <tools/redis/compat_bloom_body.hpp>
+#include <tools/redis/pieces.hpp>
 #include <tools/redis/saved_io.hpp>
 
 namespace bloomery::redis {
@@ -13,40 +13,20 @@ std::array<Type*, 1> types{};
 
 const BloomBody& body_of(const void* value) { return *static_cast<const BloomBody*>(value); }
 
-template <class Use>
-void for_each_piece(const BloomBody& body, Use use) {
-  std::uint64_t position = 0;
-  do {
-    const BloomBody::Piece piece = body.piece(position);
-    position = piece.next;
-    if (position != 0) use(piece.next, piece.bytes());
-  } while (position != 0);
-}
-
 // -- what all engines share -----------------------------------------------------------------------
 
 void aof_rewrite(IO* io, Str* key, void* value) {
-  for_each_piece(body_of(value), [&](std::uint64_t next, std::string_view bytes) {
-    api.emit_aof(io, "BF.LOADCHUNK", "slb", key, static_cast<long long>(next), bytes.data(),
-                 bytes.size());
-  });
+  rewrite_pieces(io, "BF.LOADCHUNK", key, body_of(value));
 }
 
 std::size_t mem_usage(const void* value) { return body_of(value).memory_bytes(); }
 
-void digest(Digest* sum, void* value) {
-  for_each_piece(body_of(value), [&](std::uint64_t, std::string_view bytes) {
-    api.digest_add_string_buffer(sum, bytes.data(), bytes.size());
-  });
-  api.digest_end_sequence(sum);
-}
+void digest(Digest* sum, void* value) { digest_pieces(sum, body_of(value)); }
 
 void destroy(void* value) { delete static_cast<BloomBody*>(value); }
 
-// From 1 MiB on giving the bytes back takes long enough to leave it to the thread for it: 0 means
-// always, any other number is held against 64.
 std::size_t free_effort(Str*, const void* value) {
-  return body_of(value).payload_bytes() >= (1 << 20) ? 0 : 1;
+  return effort_to_free(body_of(value).payload_bytes());
 }
 
 void* copy(Str*, Str*, const void* value) { return body_of(value).clone().release(); }

@@ -18,6 +18,7 @@ struct CommandEntry {
 };
 
 std::span<const CommandEntry> bf_commands();
+std::span<const CommandEntry> cf_commands();
 
 // Registers them; false when the server refuses one, which it has said in its log.
 bool register_commands(Ctx* ctx, std::span<const CommandEntry> commands);

@@ -1,4 +1,4 @@
-// bloomery.so: what Redis loads. BF.* with the data types of RedisBloom.
+// bloomery.so: what Redis loads. BF.* and CF.* with the data types of RedisBloom.
 //
 //    redis-server --loadmodule build/release/bloomery.so [WORD value]...
 //
@@ -7,6 +7,7 @@
 
 #include <tools/redis/api.hpp>
 #include <tools/redis/bf_type.hpp>
+#include <tools/redis/cf_type.hpp>
 #include <tools/redis/commands.hpp>
 #include <tools/redis/server_bytes.hpp>
 #include <tools/redis/settings.hpp>
@@ -23,6 +24,7 @@ void tell_info(InfoCtx* info, int) {
   api.info_add_section(info, "bloomery");
   api.info_add_field_text(info, "version", BLOOMERY_VERSION);
   api.info_add_field_unsigned(info, "bloom_filters", BloomBody::alive.load());
+  api.info_add_field_unsigned(info, "cuckoo_filters", CuckooBody::alive.load());
   api.info_add_field_unsigned(info, "max_key_bytes",
                               static_cast<unsigned long long>(settings.cap_bytes));
 }
@@ -37,7 +39,9 @@ const char* load(Ctx* ctx, Str** words, int count) {
   why = read_words(words, count);
   if (!why.empty()) return why.c_str();
   if (!register_bf_types(ctx)) return "the server has the type MBbloom-- already";
-  if (!register_commands(ctx, bf_commands())) return "a command could not be registered";
+  if (!register_cf_types(ctx)) return "the server has the type MBbloomCF already";
+  if (!register_commands(ctx, bf_commands()) || !register_commands(ctx, cf_commands()))
+    return "a command could not be registered";
   if (!register_settings(ctx)) return "a setting could not be registered, or is wrong";
   if (api.register_info_func(ctx, tell_info) != ok) return "INFO could not be registered";
   return nullptr;

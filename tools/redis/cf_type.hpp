@@ -1,0 +1,22 @@
+// The data types of CF.*: how the server saves, loads, copies and forgets a filter.
+//
+//    MBbloomCF   encoding 4: the type of RedisBloom, byte for byte (CompatCuckoo)
+//
+// Limits:  loading refuses what is damaged, with a line in the log; it never ends the server.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include <tools/redis/api.hpp>
+#include <tools/redis/cuckoo_body.hpp>
+
+namespace bloomery::redis {
+
+bool register_cf_types(Ctx* ctx);
+
+// All types a CF.* command takes.
+std::span<Type* const> cf_types();
+Type* compat_cuckoo_type();
+
+}  // namespace bloomery::redis

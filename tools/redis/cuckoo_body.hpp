@@ -1,0 +1,61 @@
+// What CF.* commands ask of a filter, whichever engine it is of.
+//
+//    CF.* --> CuckooBody --> CompatCuckooBody --> CompatCuckoo     (types and bytes of RedisBloom)
+//
+// A body is the value of a Redis key.
+// Threads: commands run one at a time; a body may be destroyed on another thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <tools/redis/bloom_body.hpp>
+
+namespace bloomery::redis {
+
+class CuckooBody {
+ public:
+  struct Info {
+    std::uint64_t bytes = 0;
+    std::uint64_t buckets = 0;
+    std::uint64_t filters = 0;
+    std::uint64_t keys = 0;
+    std::uint64_t removed = 0;
+    std::uint64_t bucket_size = 0;
+    std::uint64_t expansion = 0;
+    std::uint64_t max_iterations = 0;
+  };
+  using Piece = BloomBody::Piece;
+
+  CuckooBody() { ++alive; }
+  CuckooBody(const CuckooBody&) = delete;
+  CuckooBody& operator=(const CuckooBody&) = delete;
+  virtual ~CuckooBody() { --alive; }
+  static inline std::atomic<std::uint64_t> alive = 0;  // for INFO
+
+  // Has it grown as often as this setting allows?
+  virtual bool has_grown_out(std::uint64_t most_expansions) const = 0;
+  virtual AddOutcome add(std::string_view key, std::uint64_t cap_bytes) = 0;
+  virtual AddOutcome add_new(std::string_view key, std::uint64_t cap_bytes) = 0;
+  virtual void may_contain_all(std::span<const std::string_view> keys,
+                               std::span<bool> answers) const = 0;
+  virtual std::uint64_t count(std::string_view key) const = 0;
+  virtual bool remove(std::string_view key) = 0;
+  virtual void compact() = 0;
+  virtual Info info() const = 0;
+  virtual std::uint64_t payload_bytes() const = 0;
+  virtual std::uint64_t memory_bytes() const = 0;
+  virtual std::string debug_line() const = 0;
+  // The saved form, piece by piece from position 0 on; good until the filter changes.
+  virtual Piece piece(std::uint64_t position) const = 0;
+  // Takes a piece that came with this `next`, after the first.
+  virtual bool load_piece(std::uint64_t next, std::string_view bytes) = 0;
+  // Null when there is no memory for it.
+  virtual std::unique_ptr<CuckooBody> clone() const = 0;
+};
+
+}  // namespace bloomery::redis
