@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""BF.* of bloomery.so on a real redis-server: every reply in both protocols, every error.
+"""BF.* of bloomery.so with the engine compat, on a real redis-server: every reply in both protocols, every error.
 
     BLOOMERY_MODULE=path/to/bloomery.so redis_bf_test.py
 """
@@ -83,7 +83,14 @@ TABLE = [
     ([("BF.ADD", "f", "a")], "BF.RESERVE f 0.01 100", *both(error("ERR item exists"))),
     ([("SET", "f", "a")], "BF.RESERVE f 0.01 100", *both(WRONG_TYPE)),
     ([], "BF.RESERVE f 0.01", *both(arity("bf.reserve"))),
-    ([], "BF.RESERVE f 0.01 100 EXPANSION 2 NONSCALING x", *both(arity("bf.reserve"))),
+    ([], "BF.RESERVE f 0.01 100 WHAT", *both(error("Unknown argument received"))),
+    ([], "BF.RESERVE f 0.01 100 WHAT 1", *both(error("Unknown argument received"))),
+    ([], "BF.RESERVE f 0.01 100 ENGINE what", *both(error("ERR engine must be native or compat"))),
+    *[
+        ([], f"BF.RESERVE f 0.01 100 {words}",
+         *both(error("ERR WINDOW, LIKE and SECRET need the native engine")))
+        for words in ["WINDOW 5", "LIKE g", "SECRET 0123456789abcdef0123456789abcdef"]
+    ],
     # BF.ADD
     ([], "BF.ADD f a", *flag(1)),
     ([("BF.ADD", "f", "a")], "BF.ADD f a", *flag(0)),
@@ -206,7 +213,7 @@ GOLDEN_CHUNK = bytes.fromhex("0108008000042000")
 class Replies(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = RedisServer("--loadmodule", MODULE, "--rdbcompression", "no")
+        cls.server = RedisServer("--loadmodule", MODULE, "ENGINE", "compat", "--rdbcompression", "no")
         cls.addClassCleanup(cls.server.stop)
         cls.two, cls.three = Resp(cls.server.port), Resp(cls.server.port, protocol=3)
         cls.addClassCleanup(cls.two.close)
@@ -354,7 +361,7 @@ class Replies(unittest.TestCase):
 
 class Settings(unittest.TestCase):
     def start(self, *words):
-        server = RedisServer("--loadmodule", MODULE, *words)
+        server = RedisServer("--loadmodule", MODULE, "ENGINE", "compat", *words)
         self.addCleanup(server.stop)
         redis = Resp(server.port)
         self.addCleanup(redis.close)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CF.* of bloomery.so on a real redis-server: every reply in both protocols, every error.
+"""CF.* of bloomery.so with the engine compat, on a real redis-server: every reply in both protocols, every error.
 
     BLOOMERY_MODULE=path/to/bloomery.so redis_cf_test.py
 """
@@ -83,6 +83,9 @@ TABLE = [
         for n in ["-1", "32769"]
     ],
     ([], "CF.RESERVE f 1000 WHAT 1", *both(error("Unknown argument received"))),
+    ([], "CF.RESERVE f 1000 ENGINE what", *both(error("ERR engine must be native or compat"))),
+    ([], "CF.RESERVE f 1000 ERROR 0.1",
+     *both(error("ERR ERROR and SECRET need the native engine"))),
     (ONE, "CF.RESERVE f 1000", *both(error("ERR item exists"))),
     (TEXT, "CF.RESERVE f 1000", *both(WRONG_TYPE)),
     ([("BF.ADD", "f", "a")], "CF.RESERVE f 1000", *both(WRONG_TYPE)),
@@ -201,7 +204,7 @@ def pieces_of(redis, key):
 class Replies(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = RedisServer("--loadmodule", MODULE, "--rdbcompression", "no")
+        cls.server = RedisServer("--loadmodule", MODULE, "ENGINE", "compat", "--rdbcompression", "no")
         cls.addClassCleanup(cls.server.stop)
         cls.two, cls.three = Resp(cls.server.port), Resp(cls.server.port, protocol=3)
         cls.addClassCleanup(cls.two.close)
@@ -343,7 +346,7 @@ class Settings(unittest.TestCase):
     def test_words_behind_loadmodule_are_the_defaults(self):
         words = "CF_INITIAL_SIZE 100 CF_BUCKET_SIZE 4 CF_MAX_ITERATIONS 7 CF_EXPANSION_FACTOR 2"
         words += " CF_MAX_EXPANSIONS 3"
-        with RedisServer("--loadmodule", MODULE, *words.split()) as server:
+        with RedisServer("--loadmodule", MODULE, "ENGINE", "compat", *words.split()) as server:
             with Resp(server.port) as redis:
                 redis.ask("CF.ADD", "f", "a")
                 self.assertEqual(
@@ -356,7 +359,8 @@ class Settings(unittest.TestCase):
                 self.assertIn(b"filters:3 ", redis.ask("CF.DEBUG", "f"))
 
     def test_a_cap_holds_for_new_filters_for_growth_and_for_headers(self):
-        with RedisServer("--loadmodule", MODULE, "MAX_KEY_BYTES", "4096") as server:
+        words = ["ENGINE", "compat", "MAX_KEY_BYTES", "4096"]
+        with RedisServer("--loadmodule", MODULE, *words) as server:
             with Resp(server.port) as redis:
                 memory = error("ERR Insufficient memory")
                 self.assertEqual(redis.ask("CF.RESERVE", "f", 5000), memory)

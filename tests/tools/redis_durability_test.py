@@ -24,6 +24,7 @@ OPTIONS = ["--enable-debug-command", "yes", "--repl-diskless-sync-delay", "0"]
 OTHER_SETTINGS = ["ERROR_RATE", "0.2", "INITIAL_SIZE", "7", "EXPANSION_FACTOR", "3"]
 OTHER_SETTINGS += ["CF_INITIAL_SIZE", "8", "CF_BUCKET_SIZE", "3", "CF_MAX_EXPANSIONS", "1"]
 OTHER_SETTINGS += ["MAX_KEY_BYTES", "1024"]
+OTHER_ENGINE = {"native": "compat", "compat": "native"}
 
 
 class Commands:
@@ -86,11 +87,14 @@ class Commands:
         return gone
 
 
-class Durability(unittest.TestCase):
+class Compat(unittest.TestCase):
+    engine = "compat"
+
     def setUp(self):
         self.commands = Commands(f"{SEED} {self.id()}")
 
     def start(self, *options, words=()):
+        words = words or ["ENGINE", self.engine]
         server = RedisServer("--loadmodule", MODULE, *words, *OPTIONS, *options)
         self.addCleanup(server.stop)
         return server
@@ -99,6 +103,9 @@ class Durability(unittest.TestCase):
         redis = Resp(server.port)
         self.addCleanup(redis.close)
         return redis
+
+    def other_settings(self):
+        return [*OTHER_SETTINGS, "ENGINE", OTHER_ENGINE[self.engine]]
 
     def digest(self, redis):
         return redis.ask("DEBUG", "DIGEST")
@@ -170,7 +177,7 @@ class Durability(unittest.TestCase):
         redis = self.client(server)
         self.commands.run(redis)
         digest = self.digest(redis)
-        server.options[2:2] = OTHER_SETTINGS
+        server.options[2:4] = self.other_settings()
         self.check(self.restarted(server), digest)
 
     def test_copy_dump_and_restore(self):
@@ -216,13 +223,13 @@ class Durability(unittest.TestCase):
         self.until(caught_up, "replication")
 
     def pair(self):
-        server, other = self.start(), self.start(words=OTHER_SETTINGS)
+        server, other = self.start(), self.start(words=self.other_settings())
         primary, replica = self.client(server), self.client(other)
         self.assertEqual(replica.ask("REPLICAOF", "127.0.0.1", server.port), "OK")
         return primary, replica
 
     def test_a_replica_gets_what_was_and_what_comes(self):
-        server, other = self.start(), self.start(words=OTHER_SETTINGS)
+        server, other = self.start(), self.start(words=self.other_settings())
         primary, replica = self.client(server), self.client(other)
         self.commands.run(primary, COMMANDS // 2)
         replica.ask("REPLICAOF", "127.0.0.1", server.port)
@@ -287,6 +294,10 @@ class Durability(unittest.TestCase):
             self.assertEqual(here.ask("MIGRATE", "127.0.0.1", other.port, key, 0, 10000), "OK")
         self.assertEqual(here.ask("DBSIZE"), 0)
         self.check(there, digest)
+
+
+class Native(Compat):
+    engine = "native"
 
 
 if __name__ == "__main__":

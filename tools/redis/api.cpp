@@ -38,6 +38,7 @@ const Entry required[] = {
     {"RedisModule_SaveStringBuffer", &api.save_string_buffer},
     {"RedisModule_LoadStringBuffer", &api.load_string_buffer},
     {"RedisModule_IsIOError", &api.is_io_error},
+    {"RedisModule_GetContextFromIO", &api.get_context_from_io},
     {"RedisModule_EmitAOF", &api.emit_aof},
     {"RedisModule_LogIOError", &api.log_io_error},
     {"RedisModule_DigestAddStringBuffer", &api.digest_add_string_buffer},

@@ -195,6 +195,7 @@ struct Api {
   void (*save_string_buffer)(IO*, const char*, std::size_t) = nullptr;
   char* (*load_string_buffer)(IO*, std::size_t*) = nullptr;
   int (*is_io_error)(IO*) = nullptr;
+  Ctx* (*get_context_from_io)(IO*) = nullptr;
   void (*emit_aof)(IO*, const char* command, const char* format, ...) = nullptr;
   void (*log_io_error)(IO*, const char* level, const char* format, ...) = nullptr;
   void (*digest_add_string_buffer)(Digest*, const char*, std::size_t) = nullptr;

@@ -1,14 +1,14 @@
 // BF.*: the commands of RedisBloom's Bloom filters, word for word in syntax, replies and errors.
 //
-// What changes a key is replicated: a new filter as BF.LOADCHUNK of its header, so that a replica
-// with other defaults makes the same one; then the command as it came. A command that changed
-// nothing is not replicated.
+// What changes a key is replicated: a new filter in a form that makes the same one under other
+// settings (bloom_order.hpp), then the command as it came. A command that changed nothing is not.
 #include <array>
 #include <vector>
 
 #include <tools/redis/bf_type.hpp>
+#include <tools/redis/bloom_order.hpp>
 #include <tools/redis/commands.hpp>
-#include <tools/redis/compat_bloom_body.hpp>
+#include <tools/redis/native_bloom_body.hpp>
 #include <tools/redis/opened_key.hpp>
 #include <tools/redis/replies.hpp>
 #include <tools/redis/settings.hpp>
@@ -16,17 +16,6 @@
 
 namespace bloomery::redis {
 namespace {
-
-struct Want {
-  double rate = settings.bf_rate;
-  long long capacity = settings.bf_capacity;
-  long long expansion = settings.bf_expansion;
-  bool scaling = settings.bf_expansion != 0;
-};
-
-BloomBody* body_of(const OpenedKey& key) {
-  return static_cast<BloomBody*>(key.value_of(bf_types()));
-}
 
 // What a name stands for, for commands that do not make filters: a body, or the error replied.
 struct Asked {
@@ -36,69 +25,22 @@ struct Asked {
 
 Asked ask_for(Ctx* ctx, const OpenedKey& key) {
   if (key.missing()) return {.replied = api.reply_with_error(ctx, not_found)};
-  BloomBody* body = body_of(key);
+  BloomBody* body = bloom_in(key);
   if (body == nullptr) return {.replied = api.reply_with_error(ctx, wrong_type)};
   return {.body = body};
 }
 
-// Makes the filter that is wanted in an empty key. Null when it has replied with an error.
-BloomBody* make_filter(Ctx* ctx, OpenedKey& key, Str* name, const Want& want) {
-  auto bloom = CompatBloom::make({.rate = want.rate,
-                                  .capacity = static_cast<std::uint64_t>(want.capacity),
-                                  .growth = static_cast<std::uint32_t>(want.expansion),
-                                  .scaling = want.scaling,
-                                  .cap_bytes = cap_for(ctx)});
-  if (!bloom) {
-    api.reply_with_error(ctx, bloom.error().code == Code::no_memory
-                                  ? "ERR Insufficient memory to create filter"
-                                  : "ERR could not create filter");
-    return nullptr;
-  }
-  auto* body = new CompatBloomBody(std::move(*bloom));
-  key.set(compat_bloom_type(), body);
-  const auto first = body->piece(0);
-  api.replicate(ctx, "BF.LOADCHUNK", "slb", name, static_cast<long long>(first.next),
-                first.bytes().data(), first.bytes().size());
-  return body;
-}
-
-// -- BF.RESERVE -----------------------------------------------------------------------------------
-
-// The reason why these words are none, or null.
-const char* read_reserve(Str** argv, int argc, Want& want) {
-  if (api.string_to_double(argv[2], &want.rate) != ok) return "ERR bad error rate";
-  if (!(want.rate > 0 && want.rate < 1)) {
-    return "ERR error rate must be in the range (0.000000, 1.000000)";
-  }
-  if (api.string_to_long_long(argv[3], &want.capacity) != ok) return "ERR bad capacity";
-  if (want.capacity < 1 || want.capacity > most_capacity) {
-    return "ERR capacity must be in the range [1, 1073741824]";
-  }
-  Str** const words = argv + 4;
-  const int count = argc - 4;
-  want.scaling = want.scaling && find_word(words, count, "NONSCALING") == count;
-  const bool forbidden = find_word(words, count, "NONSCALING") < count;
-  const int at = find_word(words, count, "EXPANSION");
-  if (at == count) return nullptr;
-  if (at + 1 == count) return "ERR no expansion";
-  if (api.string_to_long_long(words[at + 1], &want.expansion) != ok) return "ERR bad expansion";
-  if (want.expansion < 0 || want.expansion > most_expansion) {
-    return "ERR expansion must be in the range [0, 32768]";
-  }
-  if (forbidden && want.expansion != 0) return "Nonscaling filters cannot expand";
-  want.scaling = want.expansion != 0;
-  return nullptr;
-}
+// -- making ---------------------------------------------------------------------------------------
 
 int bf_reserve(Ctx* ctx, Str** argv, int argc) {
-  if (argc < 4 || argc > 7) return api.wrong_arity(ctx);
-  Want want;
-  if (const char* why = read_reserve(argv, argc, want)) return api.reply_with_error(ctx, why);
+  if (argc < 4) return api.wrong_arity(ctx);
+  BloomOrder order;
+  if (const char* why = read_reserve(argv, argc, order)) return api.reply_with_error(ctx, why);
   OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
   if (!key.missing()) {
-    return api.reply_with_error(ctx, body_of(key) != nullptr ? item_exists : wrong_type);
+    return api.reply_with_error(ctx, bloom_in(key) != nullptr ? item_exists : wrong_type);
   }
-  if (make_filter(ctx, key, argv[1], want) == nullptr) return ok;
+  if (make_bloom(ctx, key, argv[1], order) == nullptr) return ok;
   announce(ctx, "bf.reserve", argv[1]);
   return api.reply_with_simple_string(ctx, "OK");
 }
@@ -135,7 +77,7 @@ int add_words(Ctx* ctx, Str* name, BloomBody& body, const Adding& adding) {
   for (int n = 0; n < adding.count; ++n) keys.push_back(text_of(adding.words[n]));
   answers.resize(keys.size());
   const std::size_t answered = body.add_all(keys, cap_for(ctx), answers);
-  bool changed = false;
+  bool changed = body.changes_when_seen();
   if (adding.many) api.reply_with_array(ctx, static_cast<long>(answered));
   for (std::size_t n = 0; n < answered; ++n) {
     changed |= answers[n] == AddOutcome::fresh;
@@ -148,12 +90,12 @@ int add_words(Ctx* ctx, Str* name, BloomBody& body, const Adding& adding) {
   return ok;
 }
 
-int add_or_make(Ctx* ctx, Str* name, const Want& want, const Adding& adding) {
+int add_or_make(Ctx* ctx, Str* name, const BloomOrder& order, const Adding& adding) {
   OpenedKey key(ctx, name, key_mode::read | key_mode::write);
-  BloomBody* body = body_of(key);
+  BloomBody* body = bloom_in(key);
   if (body == nullptr) {
     if (!key.missing()) return api.reply_with_error(ctx, wrong_type);
-    body = make_filter(ctx, key, name, want);
+    body = make_bloom(ctx, key, name, order);
     if (body == nullptr) return ok;
   }
   return add_words(ctx, name, *body, adding);
@@ -169,58 +111,9 @@ int bf_madd(Ctx* ctx, Str** argv, int argc) {
   return add_or_make(ctx, argv[1], {}, {argv + 2, argc - 2, "bf.madd", true});
 }
 
-// -- BF.INSERT ------------------------------------------------------------------------------------
-
-struct Insert {
-  Want want;
-  bool create = true;
-  int first_item = 0;
-};
-
-// The reason why these words are none, or null. Without items first_item stays 0.
-const char* read_insert(Str** argv, int argc, Insert& insert) {
-  Want& want = insert.want;
-  bool forbidden = false;
-  bool expands = false;
-  for (int n = 2; n < argc; ++n) {
-    const std::string_view word = text_of(argv[n]);
-    const bool valued = n + 1 < argc;
-    if (same_word(word, "ITEMS")) {
-      if (valued) insert.first_item = n + 1;
-      break;
-    }
-    if (same_word(word, "NOCREATE")) {
-      insert.create = false;
-    } else if (same_word(word, "NONSCALING")) {
-      forbidden = true;
-    } else if (same_word(word, "CAPACITY")) {
-      if (!valued || api.string_to_long_long(argv[++n], &want.capacity) != ok ||
-          want.capacity < 1 || want.capacity > most_capacity) {
-        return "Bad capacity";
-      }
-    } else if (same_word(word, "ERROR")) {
-      if (!valued || api.string_to_double(argv[++n], &want.rate) != ok ||
-          !(want.rate > 0 && want.rate < 1)) {
-        return "Bad error rate";
-      }
-    } else if (same_word(word, "EXPANSION")) {
-      if (!valued || api.string_to_long_long(argv[++n], &want.expansion) != ok ||
-          want.expansion < 0 || want.expansion > most_expansion) {
-        return "Bad expansion";
-      }
-      expands = want.expansion != 0;
-    } else {
-      return "Unknown argument received";
-    }
-  }
-  if (forbidden && expands) return "Nonscaling filters cannot expand";
-  want.scaling = !forbidden && want.expansion != 0;
-  return nullptr;
-}
-
 int bf_insert(Ctx* ctx, Str** argv, int argc) {
   if (argc < 4) return api.wrong_arity(ctx);
-  Insert insert;
+  BloomInsert insert;
   if (const char* why = read_insert(argv, argc, insert)) return api.reply_with_error(ctx, why);
   if (insert.first_item == 0) return api.wrong_arity(ctx);
   const Adding adding{argv + insert.first_item, argc - insert.first_item, "bf.insert", true};
@@ -228,7 +121,7 @@ int bf_insert(Ctx* ctx, Str** argv, int argc) {
     OpenedKey key(ctx, argv[1], key_mode::read);
     if (key.missing()) return api.reply_with_error(ctx, not_found);
   }
-  return add_or_make(ctx, argv[1], insert.want, adding);
+  return add_or_make(ctx, argv[1], insert.order, adding);
 }
 
 // -- asking ---------------------------------------------------------------------------------------
@@ -238,7 +131,7 @@ int ask_words(Ctx* ctx, Str** argv, int argc, bool many) {
   static std::vector<std::string_view> keys;
   static std::array<bool, 256> answers;
   OpenedKey key(ctx, argv[1], key_mode::read);
-  const BloomBody* body = body_of(key);
+  const BloomBody* body = bloom_in(key);
   if (many) api.reply_with_array(ctx, argc - 2);
   for (int begin = 2; begin < argc; begin += static_cast<int>(answers.size())) {
     const int end = std::min(argc, begin + static_cast<int>(answers.size()));
@@ -268,9 +161,47 @@ int bf_card(Ctx* ctx, Str** argv, int argc) {
   if (argc != 2) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read);
   if (key.missing()) return api.reply_with_long_long(ctx, 0);
-  const BloomBody* body = body_of(key);
+  const BloomBody* body = bloom_in(key);
   if (body == nullptr) return api.reply_with_error(ctx, wrong_type);
   return api.reply_with_long_long(ctx, static_cast<long long>(body->info().keys));
+}
+
+// -- BF.MERGE --------------------------------------------------------------------------------------
+
+// The native filter in a key; null when it has replied with an error.
+NativeBloomBody* native_in(Ctx* ctx, const OpenedKey& key) {
+  const auto [body, replied] = ask_for(ctx, key);
+  if (body == nullptr) return nullptr;
+  if (body->native() == nullptr) {
+    api.reply_with_error(ctx, "ERR BF.MERGE needs filters of the native engine");
+  }
+  return body->native();
+}
+
+// On a copy, which takes the place of the filter when all went well.
+int bf_merge(Ctx* ctx, Str** argv, int argc) {
+  if (argc < 3) return api.wrong_arity(ctx);
+  OpenedKey target(ctx, argv[1], key_mode::read | key_mode::write);
+  std::optional<NativeBloom> merged;
+  for (int n = target.missing() ? 2 : 1; n < argc; ++n) {
+    OpenedKey source(ctx, argv[n], key_mode::read);
+    const NativeBloomBody* body = native_in(ctx, source);
+    if (body == nullptr) return ok;
+    if (!merged) {
+      auto copy = body->set().clone();
+      if (!copy) return api.reply_with_error(ctx, "ERR Insufficient memory to create filter");
+      merged.emplace(std::move(*copy));
+      const std::uint64_t cap = cap_for(ctx);
+      merged->cap_memory(cap == UINT64_MAX ? 0 : cap);
+    } else if (auto done = merged->merge(body->set()); !done) {
+      return api.reply_with_error(ctx, ("ERR " + done.error().sentence).c_str());
+    }
+  }
+  const double rate = merged->info().rate_now;
+  target.set(native_bloom_type(), new NativeBloomBody(std::move(*merged)));
+  api.replicate_verbatim(ctx);
+  announce(ctx, "bf.merge", argv[1]);
+  return api.reply_with_double(ctx, rate);
 }
 
 // -- BF.INFO, BF.DEBUG ----------------------------------------------------------------------------
@@ -281,7 +212,7 @@ struct Figure {
   void (*reply)(Ctx*, const BloomBody&);
 };
 
-constexpr std::size_t plain_figures = 5;  // what BF.INFO without a word tells
+constexpr std::size_t plain_figures = 5;  // what RedisBloom tells without a word
 
 const std::array figures = {
     Figure{"CAPACITY", "Capacity",
@@ -313,8 +244,9 @@ int bf_info(Ctx* ctx, Str** argv, int argc) {
   const auto [body, replied] = ask_for(ctx, key);
   if (body == nullptr) return replied;
   if (argc == 2) {
-    api.reply_with_map(ctx, plain_figures);
-    for (const Figure& figure : std::span(figures).first(plain_figures)) {
+    const std::size_t told = body->native() != nullptr ? figures.size() : plain_figures;
+    api.reply_with_map(ctx, static_cast<long>(told));
+    for (const Figure& figure : std::span(figures).first(told)) {
       reply_text(ctx, figure.name);
       figure.reply(ctx, *body);
     }
@@ -383,9 +315,9 @@ int bf_loadchunk(Ctx* ctx, Str** argv, int argc) {
   const std::string_view bytes = text_of(argv[3]);
   OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
   if (key.missing() && next == 1) {
-    auto body = bloom_from_header(bytes, cap_for(ctx));
-    if (body == nullptr) return api.reply_with_error(ctx, "ERR received bad data");
-    key.set(compat_bloom_type(), body.release());
+    if (!make_bloom_from(ctx, key, next, bytes)) {
+      return api.reply_with_error(ctx, "ERR received bad data");
+    }
   } else {
     const auto [body, replied] = ask_for(ctx, key);
     if (body == nullptr) return replied;
@@ -415,12 +347,25 @@ constexpr Arg nonscaling_arg{.name = "nonscaling",
 const Arg only_key[] = {key_arg, {}};
 const Arg key_item[] = {key_arg, item_arg, {}};
 const Arg key_items[] = {key_arg, items_arg, {}};
-const Arg reserve_args[] = {key_arg,
-                            {.name = "error_rate", .kind = ArgKind::real},
-                            {.name = "capacity", .kind = ArgKind::integer},
-                            expansion_arg,
-                            nonscaling_arg,
-                            {}};
+const Arg reserve_args[] = {
+    key_arg,
+    {.name = "error_rate", .kind = ArgKind::real},
+    {.name = "capacity", .kind = ArgKind::integer},
+    expansion_arg,
+    nonscaling_arg,
+    {.name = "window", .kind = ArgKind::integer, .token = "WINDOW", .flags = arg_flag::optional},
+    {.name = "like",
+     .kind = ArgKind::key,
+     .key_spec_index = 1,
+     .token = "LIKE",
+     .flags = arg_flag::optional},
+    {.name = "engine", .token = "ENGINE", .flags = arg_flag::optional},
+    {.name = "secret", .token = "SECRET", .flags = arg_flag::optional},
+    {}};
+const Arg merge_args[] = {
+    key_arg,
+    {.name = "source", .kind = ArgKind::key, .key_spec_index = 1, .flags = arg_flag::multiple},
+    {}};
 const Arg insert_args[] = {
     key_arg,
     {.name = "capacity",
@@ -460,7 +405,7 @@ constexpr const char* reads = "readonly fast";
 
 const std::array commands = {
     CommandEntry{"bf.reserve", bf_reserve, writes, -4, "Creates an empty Bloom filter", "O(1)",
-                 reserve_args},
+                 reserve_args, MoreKeys::after_like},
     CommandEntry{"bf.add", bf_add, writes, 3, "Adds an item to a Bloom filter",
                  "O(k), k probes for each link", key_item},
     CommandEntry{"bf.madd", bf_madd, writes, -3, "Adds items to a Bloom filter",
@@ -478,6 +423,9 @@ const std::array commands = {
                  "O(1); RATE looks at every bit", info_args},
     CommandEntry{"bf.debug", bf_debug, reads, 2, "Tells the links of a Bloom filter",
                  "O(n), n links", only_key},
+    CommandEntry{"bf.merge", bf_merge, writes, -3,
+                 "Unites Bloom filters that were reserved alike; tells the new error rate",
+                 "O(n), n bytes", merge_args, MoreKeys::all},
     CommandEntry{"bf.scandump", bf_scandump, reads, 3,
                  "Gives the saved form of a Bloom filter, piece by piece", "O(n), n bytes",
                  scandump_args},

@@ -3,13 +3,15 @@
 #include <array>
 
 #include <tools/redis/compat_bloom_body.hpp>
+#include <tools/redis/native_bloom_body.hpp>
 #include <tools/redis/pieces.hpp>
 #include <tools/redis/saved_io.hpp>
+#include <tools/redis/settings.hpp>
 
 namespace bloomery::redis {
 namespace {
 
-std::array<Type*, 1> types{};
+std::array<Type*, 2> types{};  // native, compat
 
 const BloomBody& body_of(const void* value) { return *static_cast<const BloomBody*>(value); }
 
@@ -30,6 +32,35 @@ std::size_t free_effort(Str*, const void* value) {
 }
 
 void* copy(Str*, Str*, const void* value) { return body_of(value).clone().release(); }
+
+// -- bloomery-: the pieces one after the other, then an empty one ------------------------------
+
+void native_save(IO* io, void* value) {
+  for_each_piece(body_of(value), [&](std::uint64_t, std::string_view bytes) {
+    api.save_string_buffer(io, bytes.data(), bytes.size());
+  });
+  api.save_string_buffer(io, "", 0);
+}
+
+// A head promises bytes that are not there yet, so RESTORE is held to the cap; what this server
+// has saved is not.
+void* native_load(IO* io, int encoding) {
+  if (encoding != 1) return refuse(io, "bloomery-", "its encoding is unknown");
+  SavedReader reader(io);
+  const ServerBytes first = reader.bytes();
+  const std::uint64_t cap = cap_for(api.get_context_from_io(io));
+  auto set = NativeBloom::load(first.text(), cap == UINT64_MAX ? 0 : cap);
+  if (!set) return refuse(io, "bloomery-", set.error().sentence.c_str());
+  for (;;) {
+    const ServerBytes piece = reader.bytes();
+    if (reader.failed()) return refuse(io, "bloomery-", "it ends early");
+    if (piece.size() == 0) break;
+    if (auto loaded = set->load_chunk(piece.text()); !loaded) {
+      return refuse(io, "bloomery-", loaded.error().sentence.c_str());
+    }
+  }
+  return new NativeBloomBody(std::move(*set));
+}
 
 // -- MBbloom-- ------------------------------------------------------------------------------------
 
@@ -98,17 +129,15 @@ bool register_bf_types(Ctx* ctx) {
                       .free = destroy,
                       .free_effort = free_effort,
                       .copy = copy};
-  types[0] = api.create_data_type(ctx, "MBbloom--", 4, &methods);
-  return types[0] != nullptr;
+  types[1] = api.create_data_type(ctx, "MBbloom--", 4, &methods);
+  methods.rdb_load = native_load;
+  methods.rdb_save = native_save;
+  types[0] = api.create_data_type(ctx, "bloomery-", 1, &methods);
+  return types[0] != nullptr && types[1] != nullptr;
 }
 
 std::span<Type* const> bf_types() { return types; }
-Type* compat_bloom_type() { return types[0]; }
-
-std::unique_ptr<BloomBody> bloom_from_header(std::string_view header, std::uint64_t cap_bytes) {
-  auto bloom = CompatBloom::from_header(header, cap_bytes);
-  if (!bloom) return nullptr;
-  return std::make_unique<CompatBloomBody>(std::move(*bloom));
-}
+Type* native_bloom_type() { return types[0]; }
+Type* compat_bloom_type() { return types[1]; }
 
 }  // namespace bloomery::redis

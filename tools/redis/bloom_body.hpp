@@ -1,6 +1,7 @@
 // What BF.* commands ask of a filter, whichever engine it is of: one virtual call per command.
 //
-//    BF.* --> BloomBody --> CompatBloomBody --> CompatBloom     (types and bytes of RedisBloom)
+//    BF.* --> BloomBody --> NativeBloomBody --> NativeBloom     (our own, the default)
+//                       --> CompatBloomBody --> CompatBloom     (types and bytes of RedisBloom)
 //
 // A body is the value of a Redis key. Keys come in spans, so that an engine can wait for the
 // memory of many at once.
@@ -25,6 +26,8 @@ enum class AddOutcome {
   refused,    // it can not grow any more
   no_memory,  // or not within its cap, or what the server has
 };
+
+class NativeBloomBody;
 
 class BloomBody {
  public:
@@ -55,8 +58,12 @@ class BloomBody {
                               std::span<AddOutcome> answers) = 0;
   virtual void may_contain_all(std::span<const std::string_view> keys,
                                std::span<bool> answers) const = 0;
+  // Does an add of what was seen change the filter all the same?
+  virtual bool changes_when_seen() const { return false; }
+  // This, if it is of our own engine; else null.
+  virtual NativeBloomBody* native() { return nullptr; }
   virtual Info info() const = 0;
-  // Looks at every bit.
+  // May look at every bit.
   virtual double rate_now() const = 0;
   virtual std::uint64_t payload_bytes() const = 0;
   virtual std::uint64_t memory_bytes() const = 0;

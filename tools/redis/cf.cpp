@@ -8,7 +8,7 @@
 
 #include <tools/redis/cf_type.hpp>
 #include <tools/redis/commands.hpp>
-#include <tools/redis/compat_cuckoo_body.hpp>
+#include <tools/redis/cuckoo_order.hpp>
 #include <tools/redis/opened_key.hpp>
 #include <tools/redis/replies.hpp>
 #include <tools/redis/settings.hpp>
@@ -16,17 +16,6 @@
 
 namespace bloomery::redis {
 namespace {
-
-struct Want {
-  long long capacity = settings.cf_capacity;
-  long long bucket_size = settings.cf_bucket_size;
-  long long max_iterations = settings.cf_max_iterations;
-  long long expansion = settings.cf_expansion;
-};
-
-CuckooBody* body_of(const OpenedKey& key) {
-  return static_cast<CuckooBody*>(key.value_of(cf_types()));
-}
 
 // What a name stands for, for commands that do not make filters: a body, or the error replied.
 struct Asked {
@@ -36,81 +25,22 @@ struct Asked {
 
 Asked ask_for(Ctx* ctx, const OpenedKey& key) {
   if (key.missing()) return {.replied = api.reply_with_error(ctx, not_found)};
-  CuckooBody* body = body_of(key);
+  CuckooBody* body = cuckoo_in(key);
   if (body == nullptr) return {.replied = api.reply_with_error(ctx, wrong_type)};
   return {.body = body};
 }
 
-// Makes the filter that is wanted in an empty key. Null when it has replied with an error.
-CuckooBody* make_filter(Ctx* ctx, OpenedKey& key, Str* name, const Want& want) {
-  auto cuckoo =
-      CompatCuckoo::make({.capacity = static_cast<std::uint64_t>(want.capacity),
-                          .bucket_size = static_cast<std::uint16_t>(want.bucket_size),
-                          .max_iterations = static_cast<std::uint16_t>(want.max_iterations),
-                          .expansion = static_cast<std::uint16_t>(want.expansion),
-                          .cap_bytes = cap_for(ctx)});
-  if (!cuckoo) {
-    api.reply_with_error(ctx, cuckoo.error().code == Code::no_memory
-                                  ? "ERR Insufficient memory"
-                                  : "ERR Could not create filter");
-    return nullptr;
-  }
-  auto* body = new CompatCuckooBody(std::move(*cuckoo));
-  key.set(compat_cuckoo_type(), body);
-  const auto first = body->piece(0);
-  api.replicate(ctx, "CF.LOADCHUNK", "slb", name, static_cast<long long>(first.next),
-                first.bytes().data(), first.bytes().size());
-  return body;
-}
-
-// -- CF.RESERVE -----------------------------------------------------------------------------------
-
-struct Option {
-  const char* word;
-  long long Want::*value;
-  long long least;
-  long long most;
-  const char* unread;
-  const char* outside;
-};
-
-const std::array options = {
-    Option{"MAXITERATIONS", &Want::max_iterations, 1, 65535, "Couldn't parse MAXITERATIONS",
-           "MAXITERATIONS: value must be in the range [1, 65535]"},
-    Option{"BUCKETSIZE", &Want::bucket_size, 1, 255, "Couldn't parse BUCKETSIZE",
-           "BUCKETSIZE: value must be in the range [1, 255]"},
-    Option{"EXPANSION", &Want::expansion, 0, most_expansion, "Couldn't parse EXPANSION",
-           "EXPANSION: value must be in the range [0, 32768]"},
-};
-
-// The reason why these words are none, or null.
-const char* read_reserve(Str** argv, int argc, Want& want) {
-  if (api.string_to_long_long(argv[2], &want.capacity) != ok) return "Bad capacity";
-  for (int n = 3; n < argc; n += 2) {
-    const Option* known = nullptr;
-    for (const Option& option : options) {
-      if (same_word(text_of(argv[n]), option.word)) known = &option;
-    }
-    if (known == nullptr) return "Unknown argument received";
-    long long& value = want.*known->value;
-    if (api.string_to_long_long(argv[n + 1], &value) != ok) return known->unread;
-    if (value < known->least || value > known->most) return known->outside;
-  }
-  if (want.capacity < 2 * want.bucket_size || want.capacity > most_capacity) {
-    return "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
-  }
-  return nullptr;
-}
+// -- making ---------------------------------------------------------------------------------------
 
 int cf_reserve(Ctx* ctx, Str** argv, int argc) {
   if (argc < 3 || argc % 2 == 0) return api.wrong_arity(ctx);
-  Want want;
-  if (const char* why = read_reserve(argv, argc, want)) return api.reply_with_error(ctx, why);
+  CuckooOrder order;
+  if (const char* why = read_reserve(argv, argc, order)) return api.reply_with_error(ctx, why);
   OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
   if (!key.missing()) {
-    return api.reply_with_error(ctx, body_of(key) != nullptr ? item_exists : wrong_type);
+    return api.reply_with_error(ctx, cuckoo_in(key) != nullptr ? item_exists : wrong_type);
   }
-  if (make_filter(ctx, key, argv[1], want) == nullptr) return ok;
+  if (make_cuckoo(ctx, key, argv[1], order) == nullptr) return ok;
   announce(ctx, "cf.reserve", argv[1]);
   return api.reply_with_simple_string(ctx, "OK");
 }
@@ -166,12 +96,12 @@ int add_words(Ctx* ctx, Str* name, CuckooBody& body, const Adding& adding) {
   return ok;
 }
 
-int add_or_make(Ctx* ctx, Str* name, const Want& want, const Adding& adding) {
+int add_or_make(Ctx* ctx, Str* name, const CuckooOrder& order, const Adding& adding) {
   OpenedKey key(ctx, name, key_mode::read | key_mode::write);
-  CuckooBody* body = body_of(key);
+  CuckooBody* body = cuckoo_in(key);
   if (body == nullptr) {
     if (!key.missing()) return api.reply_with_error(ctx, wrong_type);
-    body = make_filter(ctx, key, name, want);
+    body = make_cuckoo(ctx, key, name, order);
     if (body == nullptr) return ok;
   }
   return add_words(ctx, name, *body, adding);
@@ -189,35 +119,16 @@ int cf_addnx(Ctx* ctx, Str** argv, int argc) {
 
 int insert_words(Ctx* ctx, Str** argv, int argc, Adding adding) {
   if (argc < 4) return api.wrong_arity(ctx);
-  Want want;
-  bool create = true;
-  int first_item = 0;
-  for (int n = 2; n < argc && first_item == 0; ++n) {
-    const std::string_view word = text_of(argv[n]);
-    if (same_word(word, "ITEMS")) {
-      first_item = n + 1;
-    } else if (same_word(word, "NOCREATE")) {
-      create = false;
-    } else if (same_word(word, "CAPACITY")) {
-      if (++n == argc || api.string_to_long_long(argv[n], &want.capacity) != ok) {
-        return api.reply_with_error(ctx, "Bad capacity");
-      }
-      if (want.capacity < 2 * want.bucket_size || want.capacity > most_capacity) {
-        return api.reply_with_error(
-            ctx, "Capacity must be in the range [cf-bucket-size * 2, 1073741824]");
-      }
-    } else {
-      return api.reply_with_error(ctx, "Unknown argument received");
-    }
-  }
-  if (first_item == 0 || first_item == argc) return api.wrong_arity(ctx);
-  adding.words = argv + first_item;
-  adding.count = argc - first_item;
-  if (!create) {
+  CuckooInsert insert;
+  if (const char* why = read_insert(argv, argc, insert)) return api.reply_with_error(ctx, why);
+  if (insert.first_item == 0) return api.wrong_arity(ctx);
+  adding.words = argv + insert.first_item;
+  adding.count = argc - insert.first_item;
+  if (!insert.create) {
     OpenedKey key(ctx, argv[1], key_mode::read);
     if (key.missing()) return api.reply_with_error(ctx, not_found);
   }
-  return add_or_make(ctx, argv[1], want, adding);
+  return add_or_make(ctx, argv[1], insert.order, adding);
 }
 
 int cf_insert(Ctx* ctx, Str** argv, int argc) {
@@ -235,7 +146,7 @@ int ask_words(Ctx* ctx, Str** argv, int argc, bool many) {
   static std::vector<std::string_view> keys;
   static std::array<bool, 256> answers;
   OpenedKey key(ctx, argv[1], key_mode::read);
-  const CuckooBody* body = body_of(key);
+  const CuckooBody* body = cuckoo_in(key);
   if (many) api.reply_with_array(ctx, argc - 2);
   for (int begin = 2; begin < argc; begin += static_cast<int>(answers.size())) {
     const int end = std::min(argc, begin + static_cast<int>(answers.size()));
@@ -264,14 +175,14 @@ int cf_mexists(Ctx* ctx, Str** argv, int argc) {
 int cf_count(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read);
-  const CuckooBody* body = body_of(key);
+  const CuckooBody* body = cuckoo_in(key);
   return reply_count(ctx, body == nullptr ? 0 : body->count(text_of(argv[2])));
 }
 
 int cf_del(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
-  CuckooBody* body = body_of(key);
+  CuckooBody* body = cuckoo_in(key);
   if (body == nullptr) return api.reply_with_error(ctx, "Not found");
   const bool removed = body->remove(text_of(argv[2]));
   if (removed) {
@@ -284,7 +195,7 @@ int cf_del(Ctx* ctx, Str** argv, int argc) {
 int cf_compact(Ctx* ctx, Str** argv, int argc) {
   if (argc != 2) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
-  CuckooBody* body = body_of(key);
+  CuckooBody* body = cuckoo_in(key);
   if (body == nullptr) return api.reply_with_error(ctx, "Cuckoo filter was not found");
   body->compact();
   api.replicate_verbatim(ctx);
@@ -337,21 +248,13 @@ int cf_scandump(Ctx* ctx, Str** argv, int argc) {
   if (api.string_to_long_long(argv[2], &position) != ok || position < 0) {
     return api.reply_with_error(ctx, "Invalid position");
   }
-  // A filter without keys dumps nothing.
-  const auto piece = body->info().keys > 0 ? body->piece(static_cast<std::uint64_t>(position))
-                                           : CuckooBody::Piece{};
+  // A filter of RedisBloom without keys dumps nothing.
+  const bool dumps = body->dumps_when_empty() || body->info().keys > 0;
+  const auto piece =
+      dumps ? body->piece(static_cast<std::uint64_t>(position)) : CuckooBody::Piece{};
   api.reply_with_array(ctx, 2);
   api.reply_with_long_long(ctx, static_cast<long long>(piece.next));
   return piece.next == 0 ? api.reply_with_null(ctx) : reply_text(ctx, piece.bytes());
-}
-
-// Makes a filter in an empty key; the reason why it does not, or null.
-const char* make_from_header(Ctx* ctx, OpenedKey& key, std::string_view header) {
-  if (!CompatCuckoo::is_header_length(header.size())) return "Invalid header";
-  auto cuckoo = CompatCuckoo::from_header(header, cap_for(ctx));
-  if (!cuckoo) return "Couldn't create filter!";
-  key.set(compat_cuckoo_type(), new CompatCuckooBody(std::move(*cuckoo)));
-  return nullptr;
 }
 
 int cf_loadchunk(Ctx* ctx, Str** argv, int argc) {
@@ -363,7 +266,7 @@ int cf_loadchunk(Ctx* ctx, Str** argv, int argc) {
   const std::string_view bytes = text_of(argv[3]);
   OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
   if (key.missing() && next == 1) {
-    if (const char* why = make_from_header(ctx, key, bytes)) {
+    if (const char* why = make_cuckoo_from(ctx, key, bytes)) {
       return api.reply_with_error(ctx, why);
     }
   } else {
@@ -390,12 +293,16 @@ constexpr Arg number_arg(const char* name, const char* token) {
 const Arg only_key[] = {key_arg, {}};
 const Arg key_item[] = {key_arg, {.name = "item"}, {}};
 const Arg key_items[] = {key_arg, {.name = "item", .flags = arg_flag::multiple}, {}};
-const Arg reserve_args[] = {key_arg,
-                            {.name = "capacity", .kind = ArgKind::integer},
-                            number_arg("bucketsize", "BUCKETSIZE"),
-                            number_arg("maxiterations", "MAXITERATIONS"),
-                            number_arg("expansion", "EXPANSION"),
-                            {}};
+const Arg reserve_args[] = {
+    key_arg,
+    {.name = "capacity", .kind = ArgKind::integer},
+    number_arg("bucketsize", "BUCKETSIZE"),
+    number_arg("maxiterations", "MAXITERATIONS"),
+    number_arg("expansion", "EXPANSION"),
+    {.name = "error", .kind = ArgKind::real, .token = "ERROR", .flags = arg_flag::optional},
+    {.name = "engine", .token = "ENGINE", .flags = arg_flag::optional},
+    {.name = "secret", .token = "SECRET", .flags = arg_flag::optional},
+    {}};
 const Arg insert_args[] = {key_arg,
                            number_arg("capacity", "CAPACITY"),
                            {.name = "nocreate",

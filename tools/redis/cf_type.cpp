@@ -3,13 +3,15 @@
 #include <array>
 
 #include <tools/redis/compat_cuckoo_body.hpp>
+#include <tools/redis/native_cuckoo_body.hpp>
 #include <tools/redis/pieces.hpp>
 #include <tools/redis/saved_io.hpp>
+#include <tools/redis/settings.hpp>
 
 namespace bloomery::redis {
 namespace {
 
-std::array<Type*, 1> types{};
+std::array<Type*, 2> types{};  // native, compat
 
 const CuckooBody& body_of(const void* value) { return *static_cast<const CuckooBody*>(value); }
 
@@ -30,6 +32,35 @@ std::size_t free_effort(Str*, const void* value) {
 }
 
 void* copy(Str*, Str*, const void* value) { return body_of(value).clone().release(); }
+
+// -- bloomeryC: the pieces one after the other, then an empty one ------------------------------
+
+void native_save(IO* io, void* value) {
+  for_each_piece(body_of(value), [&](std::uint64_t, std::string_view bytes) {
+    api.save_string_buffer(io, bytes.data(), bytes.size());
+  });
+  api.save_string_buffer(io, "", 0);
+}
+
+// A head promises bytes that are not there yet, so RESTORE is held to the cap; what this server
+// has saved is not.
+void* native_load(IO* io, int encoding) {
+  if (encoding != 1) return refuse(io, "bloomeryC", "its encoding is unknown");
+  SavedReader reader(io);
+  const ServerBytes first = reader.bytes();
+  const std::uint64_t cap = cap_for(api.get_context_from_io(io));
+  auto set = NativeCuckoo::load(first.text(), cap == UINT64_MAX ? 0 : cap);
+  if (!set) return refuse(io, "bloomeryC", set.error().sentence.c_str());
+  for (;;) {
+    const ServerBytes piece = reader.bytes();
+    if (reader.failed()) return refuse(io, "bloomeryC", "it ends early");
+    if (piece.size() == 0) break;
+    if (auto loaded = set->load_chunk(piece.text()); !loaded) {
+      return refuse(io, "bloomeryC", loaded.error().sentence.c_str());
+    }
+  }
+  return new NativeCuckooBody(std::move(*set));
+}
 
 // -- MBbloomCF ------------------------------------------------------------------------------------
 
@@ -90,11 +121,15 @@ bool register_cf_types(Ctx* ctx) {
                       .free = destroy,
                       .free_effort = free_effort,
                       .copy = copy};
-  types[0] = api.create_data_type(ctx, "MBbloomCF", 4, &methods);
-  return types[0] != nullptr;
+  types[1] = api.create_data_type(ctx, "MBbloomCF", 4, &methods);
+  methods.rdb_load = native_load;
+  methods.rdb_save = native_save;
+  types[0] = api.create_data_type(ctx, "bloomeryC", 1, &methods);
+  return types[0] != nullptr && types[1] != nullptr;
 }
 
 std::span<Type* const> cf_types() { return types; }
-Type* compat_cuckoo_type() { return types[0]; }
+Type* native_cuckoo_type() { return types[0]; }
+Type* compat_cuckoo_type() { return types[1]; }
 
 }  // namespace bloomery::redis

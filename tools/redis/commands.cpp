@@ -4,21 +4,52 @@
 
 namespace bloomery::redis {
 
+namespace {
+
+constexpr int search_index = 2;
+constexpr int search_keyword = 3;
+constexpr int find_range = 2;
+
+KeySpec first_key(bool writes) {
+  KeySpec key;
+  key.flags = writes ? key_flag::read_write | key_flag::access | key_flag::update
+                     : key_flag::read_only | key_flag::access;
+  key.begin_search = search_index;
+  key.begin.index = 1;
+  key.find_keys = find_range;
+  key.range = {.last_key = 0, .step = 1, .limit = 0};
+  return key;
+}
+
+KeySpec further_keys(MoreKeys more) {
+  KeySpec keys;
+  if (more == MoreKeys::none) return keys;
+  keys.flags = key_flag::read_only | key_flag::access;
+  keys.find_keys = find_range;
+  if (more == MoreKeys::all) {
+    keys.begin_search = search_index;
+    keys.begin.index = 2;
+    keys.range = {.last_key = -1, .step = 1, .limit = 0};
+  } else {
+    keys.begin_search = search_keyword;
+    keys.begin.keyword = {"LIKE", 4};
+    keys.range = {.last_key = 0, .step = 1, .limit = 0};
+  }
+  return keys;
+}
+
+}  // namespace
+
 bool register_commands(Ctx* ctx, std::span<const CommandEntry> commands) {
   static constexpr CommandInfoVersion version = {1, sizeof(History), sizeof(KeySpec), sizeof(Arg)};
   for (const CommandEntry& entry : commands) {
-    if (api.create_command(ctx, entry.name, entry.run, entry.flags, 1, 1, 1) != ok) {
+    const int last_key = entry.more_keys == MoreKeys::all ? -1 : 1;
+    if (api.create_command(ctx, entry.name, entry.run, entry.flags, 1, last_key, 1) != ok) {
       api.log(ctx, "warning", "the server has a command %s already", entry.name);
       return false;
     }
     const bool writes = std::string_view(entry.flags).starts_with("write");
-    KeySpec keys[2];
-    keys[0].flags = writes ? key_flag::read_write | key_flag::access | key_flag::update
-                           : key_flag::read_only | key_flag::access;
-    keys[0].begin_search = 2;
-    keys[0].begin.index = 1;
-    keys[0].find_keys = 2;
-    keys[0].range = {.last_key = 0, .step = 1, .limit = 0};
+    const KeySpec keys[] = {first_key(writes), further_keys(entry.more_keys), {}};
     const CommandInfo info = {.version = &version,
                               .summary = entry.summary,
                               .complexity = entry.complexity,

@@ -7,6 +7,13 @@
 
 namespace bloomery::redis {
 
+// Keys beside the first word behind the name.
+enum class MoreKeys {
+  none,
+  all,         // every further word
+  after_like,  // the word behind LIKE
+};
+
 struct CommandEntry {
   const char* name;
   CommandFunction run;
@@ -15,6 +22,7 @@ struct CommandEntry {
   const char* summary;
   const char* complexity;
   const Arg* args;
+  MoreKeys more_keys = MoreKeys::none;
 };
 
 std::span<const CommandEntry> bf_commands();

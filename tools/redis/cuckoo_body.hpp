@@ -1,6 +1,7 @@
 // What CF.* commands ask of a filter, whichever engine it is of.
 //
-//    CF.* --> CuckooBody --> CompatCuckooBody --> CompatCuckoo     (types and bytes of RedisBloom)
+//    CF.* --> CuckooBody --> NativeCuckooBody --> NativeCuckoo     (our own, the default)
+//                        --> CompatCuckooBody --> CompatCuckoo     (types and bytes of RedisBloom)
 //
 // A body is the value of a Redis key.
 // Threads: commands run one at a time; a body may be destroyed on another thread.
@@ -39,6 +40,8 @@ class CuckooBody {
 
   // Has it grown as often as this setting allows?
   virtual bool has_grown_out(std::uint64_t most_expansions) const = 0;
+  // Does CF.SCANDUMP give an empty filter, too?
+  virtual bool dumps_when_empty() const { return false; }
   virtual AddOutcome add(std::string_view key, std::uint64_t cap_bytes) = 0;
   virtual AddOutcome add_new(std::string_view key, std::uint64_t cap_bytes) = 0;
   virtual void may_contain_all(std::span<const std::string_view> keys,

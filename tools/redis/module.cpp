@@ -1,4 +1,4 @@
-// bloomery.so: what Redis loads. BF.* and CF.* with the data types of RedisBloom.
+// bloomery.so: what Redis loads. BF.* and CF.* of RedisBloom, and more.
 //
 //    redis-server --loadmodule build/release/bloomery.so [WORD value]...
 //
@@ -23,6 +23,7 @@ constexpr int command_level = 20820;
 void tell_info(InfoCtx* info, int) {
   api.info_add_section(info, "bloomery");
   api.info_add_field_text(info, "version", BLOOMERY_VERSION);
+  api.info_add_field_text(info, "engine", name_of(settings.engine).data());
   api.info_add_field_unsigned(info, "bloom_filters", BloomBody::alive.load());
   api.info_add_field_unsigned(info, "cuckoo_filters", CuckooBody::alive.load());
   api.info_add_field_unsigned(info, "max_key_bytes",
@@ -38,8 +39,8 @@ const char* load(Ctx* ctx, Str** words, int count) {
   static std::string why;
   why = read_words(words, count);
   if (!why.empty()) return why.c_str();
-  if (!register_bf_types(ctx)) return "the server has the type MBbloom-- already";
-  if (!register_cf_types(ctx)) return "the server has the type MBbloomCF already";
+  if (!register_bf_types(ctx)) return "the server has the types of BF.* already";
+  if (!register_cf_types(ctx)) return "the server has the types of CF.* already";
   if (!register_commands(ctx, bf_commands()) || !register_commands(ctx, cf_commands()))
     return "a command could not be registered";
   if (!register_settings(ctx)) return "a setting could not be registered, or is wrong";

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <span>
+#include <string_view>
 #include <utility>
 
 namespace bloomery::redis {
@@ -78,8 +78,7 @@ class ServerBytes {
   std::uint8_t* data() { return start_; }
   const std::uint8_t* data() const { return start_; }
   std::size_t size() const { return size_; }
-  std::span<std::uint8_t> span() { return {start_, size_}; }
-  std::span<const std::uint8_t> span() const { return {start_, size_}; }
+  std::string_view text() const { return {reinterpret_cast<const char*>(start_), size_}; }
 
  private:
   std::uint8_t* start_ = nullptr;

@@ -37,14 +37,23 @@ int set_number(const char*, long long value, void* own, Str**) {
   return ok;
 }
 
-Str* rate_shown = nullptr;
+// The server reads what a getter gives and leaves it to us.
+Str* shown(Str*& kept, std::string_view text) {
+  if (kept != nullptr) api.free_string(nullptr, kept);
+  kept = api.create_string(nullptr, text.data(), text.size());
+  return kept;
+}
+
+int refused(Str** why, std::string_view reason) {
+  *why = api.create_string(nullptr, reason.data(), reason.size());
+  return err;
+}
 
 Str* get_rate(const char*, void*) {
+  static Str* kept = nullptr;
   char text[32];
-  const int length = std::snprintf(text, sizeof text, "%.15g", settings.bf_rate);
-  if (rate_shown != nullptr) api.free_string(nullptr, rate_shown);
-  rate_shown = api.create_string(nullptr, text, static_cast<std::size_t>(length));
-  return rate_shown;
+  std::snprintf(text, sizeof text, "%.15g", settings.bf_rate);
+  return shown(kept, text);
 }
 
 bool take_rate(const Str* word) {
@@ -55,15 +64,36 @@ bool take_rate(const Str* word) {
 }
 
 int set_rate(const char*, Str* value, void*, Str** why) {
-  if (take_rate(value)) return ok;
-  static constexpr std::string_view reason = "the rate is a number between 0 and 1, both excluded";
-  *why = api.create_string(nullptr, reason.data(), reason.size());
-  return err;
+  return take_rate(value) ? ok
+                          : refused(why, "the rate is a number between 0 and 1, both excluded");
+}
+
+bool take_engine(const Str* word) {
+  const auto engine = engine_named(text_of(word));
+  if (engine) settings.engine = *engine;
+  return engine.has_value();
+}
+
+Str* get_engine(const char*, void*) {
+  static Str* kept = nullptr;
+  return shown(kept, name_of(settings.engine));
+}
+
+int set_engine(const char*, Str* value, void*, Str** why) {
+  return take_engine(value) ? ok : refused(why, "the engine is native or compat");
 }
 
 }  // namespace
 
 Settings settings;
+
+std::string_view name_of(Engine engine) { return engine == Engine::native ? "native" : "compat"; }
+
+std::optional<Engine> engine_named(std::string_view name) {
+  if (same_word(name, "native")) return Engine::native;
+  if (same_word(name, "compat")) return Engine::compat;
+  return std::nullopt;
+}
 
 std::string read_words(Str** words, int count) {
   for (int n = 0; n < count; n += 2) {
@@ -71,6 +101,10 @@ std::string read_words(Str** words, int count) {
     if (n + 1 == count) return "the word " + word + " needs a value";
     if (same_word(word, "ERROR_RATE")) {
       if (!take_rate(words[n + 1])) return "ERROR_RATE is a number between 0 and 1, both excluded";
+      continue;
+    }
+    if (same_word(word, "ENGINE")) {
+      if (!take_engine(words[n + 1])) return "ENGINE is native or compat";
       continue;
     }
     const Number* known = nullptr;
@@ -93,7 +127,10 @@ bool register_settings(Ctx* ctx) {
   char rate[32];
   std::snprintf(rate, sizeof rate, "%.15g", settings.bf_rate);
   if (api.register_string_config(ctx, "bf-error-rate", rate, config_flag::none, get_rate, set_rate,
-                                 nullptr, nullptr) != ok) {
+                                 nullptr, nullptr) != ok ||
+      api.register_string_config(ctx, "bf-engine", name_of(settings.engine).data(),
+                                 config_flag::none, get_engine, set_engine, nullptr,
+                                 nullptr) != ok) {
     return false;
   }
   for (const Number& number : numbers) {

@@ -8,13 +8,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include <tools/redis/api.hpp>
 
 namespace bloomery::redis {
 
+enum class Engine { native, compat };
+
 struct Settings {
+  Engine engine = Engine::native;  // of new filters
   double bf_rate = 0.01;
   long long bf_capacity = 100;
   long long bf_expansion = 2;
@@ -31,6 +36,9 @@ inline constexpr long long most_capacity = 1LL << 30;
 inline constexpr long long most_expansion = 32768;
 
 extern Settings settings;
+
+std::string_view name_of(Engine engine);
+std::optional<Engine> engine_named(std::string_view name);
 
 // Reads the words behind `loadmodule` and registers the lines of the configuration.
 // The reason when a word or value is wrong, else empty.

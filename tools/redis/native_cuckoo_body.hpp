@@ -1,0 +1,95 @@
+// NativeCuckoo behind the interface that CF.* commands use.
+#pragma once
+
+#include <cstdio>
+#include <utility>
+
+#include <tools/redis/cuckoo_body.hpp>
+#include <tools/redis/native_cuckoo.hpp>
+
+namespace bloomery::redis {
+
+class NativeCuckooBody final : public CuckooBody {
+ public:
+  explicit NativeCuckooBody(NativeCuckoo set) : set_(std::move(set)) {}
+
+  const NativeCuckoo& set() const { return set_; }
+
+  // It grows by parts and keeps its rate, so it needs no limit but its own.
+  bool has_grown_out(std::uint64_t) const override { return false; }
+  bool dumps_when_empty() const override { return true; }
+
+  AddOutcome add(std::string_view key, std::uint64_t cap_bytes) override {
+    set_.cap_memory(cap_bytes == UINT64_MAX ? 0 : cap_bytes);
+    // One copy more of what is there is an add like any other.
+    return set_.add(key) == Added::full ? why_full() : AddOutcome::fresh;
+  }
+  AddOutcome add_new(std::string_view key, std::uint64_t cap_bytes) override {
+    set_.cap_memory(cap_bytes == UINT64_MAX ? 0 : cap_bytes);
+    switch (set_.add_nx(key)) {
+      case Added::fresh: return AddOutcome::fresh;
+      case Added::seen: return AddOutcome::seen;
+      case Added::full: break;
+    }
+    return why_full();
+  }
+  void may_contain_all(std::span<const std::string_view> keys,
+                       std::span<bool> answers) const override {
+    set_.may_contain_all(keys, answers.data());
+  }
+  std::uint64_t count(std::string_view key) const override { return set_.count(key); }
+  bool remove(std::string_view key) override { return set_.remove(key); }
+  // Without memory to compact into the filter stays as it is.
+  void compact() override { static_cast<void>(set_.compact().has_value()); }
+
+  Info info() const override {
+    const NativeCuckoo::Info info = set_.info();
+    return {.bytes = info.bytes,
+            .buckets = info.buckets,
+            .filters = info.filters,
+            .keys = info.items,
+            .removed = info.removed,
+            .bucket_size = info.bucket_size,
+            .expansion = info.expansion,
+            .max_iterations = info.max_iterations};
+  }
+  std::uint64_t payload_bytes() const override { return set_.memory_usage(); }
+  std::uint64_t memory_bytes() const override { return sizeof *this + set_.memory_usage(); }
+
+  std::string debug_line() const override {
+    const NativeCuckoo::Info info = set_.info();
+    const auto wide = [](std::uint64_t number) -> unsigned long long { return number; };
+    char line[256];
+    std::snprintf(line, sizeof line,
+                  "engine:native bytes:%llu items:%llu deletes:%llu filters:%llu most items:%llu "
+                  "rate asked:%g rate now:%g bits per item:%.2f hardened:%d",
+                  wide(info.bytes), wide(info.items), wide(info.removed), wide(info.filters),
+                  wide(info.most_items), info.rate_asked, info.rate_now, info.bits_per_key,
+                  info.hardened ? 1 : 0);
+    return line;
+  }
+
+  Piece piece(std::uint64_t position) const override {
+    auto chunk = set_.dump(position);
+    if (!chunk) return {};
+    return {.next = chunk->next, .lent = {}, .own = std::move(chunk->bytes)};
+  }
+  bool load_piece(std::uint64_t, std::string_view bytes) override {
+    return set_.load_chunk(bytes).has_value();
+  }
+  std::unique_ptr<CuckooBody> clone() const override {
+    auto twin = set_.clone();
+    if (!twin) return nullptr;
+    return std::make_unique<NativeCuckooBody>(std::move(*twin));
+  }
+
+ private:
+  AddOutcome why_full() const {
+    if (!set_.is_whole()) return AddOutcome::refused;
+    return set_.items() >= set_.info().most_items ? AddOutcome::full : AddOutcome::no_memory;
+  }
+
+  NativeCuckoo set_;
+};
+
+}  // namespace bloomery::redis
