@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""BF.* of bloomery.so with the engine compat, on a real redis-server: every reply in both protocols, every error.
+"""BF.* of the engine compat on a real redis-server: every reply in both protocols, every error.
 
     BLOOMERY_MODULE=path/to/bloomery.so redis_bf_test.py
 """
@@ -213,7 +213,8 @@ GOLDEN_CHUNK = bytes.fromhex("0108008000042000")
 class Replies(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = RedisServer("--loadmodule", MODULE, "ENGINE", "compat", "--rdbcompression", "no")
+        words = ["ENGINE", "compat", "--rdbcompression", "no"]
+        cls.server = RedisServer("--loadmodule", MODULE, *words)
         cls.addClassCleanup(cls.server.stop)
         cls.two, cls.three = Resp(cls.server.port), Resp(cls.server.port, protocol=3)
         cls.addClassCleanup(cls.two.close)

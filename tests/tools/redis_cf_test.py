@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CF.* of bloomery.so with the engine compat, on a real redis-server: every reply in both protocols, every error.
+"""CF.* of the engine compat on a real redis-server: every reply in both protocols, every error.
 
     BLOOMERY_MODULE=path/to/bloomery.so redis_cf_test.py
 """
@@ -204,7 +204,8 @@ def pieces_of(redis, key):
 class Replies(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = RedisServer("--loadmodule", MODULE, "ENGINE", "compat", "--rdbcompression", "no")
+        words = ["ENGINE", "compat", "--rdbcompression", "no"]
+        cls.server = RedisServer("--loadmodule", MODULE, *words)
         cls.addClassCleanup(cls.server.stop)
         cls.two, cls.three = Resp(cls.server.port), Resp(cls.server.port, protocol=3)
         cls.addClassCleanup(cls.two.close)

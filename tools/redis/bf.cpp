@@ -166,7 +166,7 @@ int bf_card(Ctx* ctx, Str** argv, int argc) {
   return api.reply_with_long_long(ctx, static_cast<long long>(body->info().keys));
 }
 
-// -- BF.MERGE --------------------------------------------------------------------------------------
+// -- BF.MERGE -------------------------------------------------------------------------------------
 
 // The native filter in a key; null when it has replied with an error.
 NativeBloomBody* native_in(Ctx* ctx, const OpenedKey& key) {

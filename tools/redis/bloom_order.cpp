@@ -116,16 +116,20 @@ BloomBody* make_native(Ctx* ctx, OpenedKey& key, Str* name, BloomOrder& order) {
   // What does not grow has none, also where the settings are others.
   const bool grows = order.scaling && order.window == 0;
   const std::uint32_t expansion = grows ? static_cast<std::uint32_t>(order.expansion) : 0;
-  auto set = NativeBloom::make({.rate = order.rate,
-                                .capacity = static_cast<std::uint64_t>(order.capacity),
-                                .expansion = expansion,
-                                .nonscaling = !order.scaling && order.window == 0,
-                                .window = static_cast<std::uint64_t>(order.window),
-                                .hasher = *order.hasher,
-                                .memory_cap = cap == UINT64_MAX ? 0 : cap});
+  const BloomWant want = {.rate = order.rate,
+                          .capacity = static_cast<std::uint64_t>(order.capacity),
+                          .expansion = expansion,
+                          .nonscaling = !order.scaling && order.window == 0,
+                          .window = static_cast<std::uint64_t>(order.window),
+                          .hasher = *order.hasher,
+                          .memory_cap = cap == UINT64_MAX ? 0 : cap};
+  if (auto sound = check(want); !sound) {
+    api.reply_with_error(ctx, (std::string(not_made) + ": " + sound.error().sentence).c_str());
+    return nullptr;
+  }
+  auto set = NativeBloom::make(want);
   if (!set) {
-    const Code code = set.error().code;
-    api.reply_with_error(ctx, code == Code::no_memory || code == Code::full ? no_memory : not_made);
+    api.reply_with_error(ctx, no_memory);
     return nullptr;
   }
   auto* body = new NativeBloomBody(std::move(*set));

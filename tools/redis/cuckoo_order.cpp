@@ -74,8 +74,9 @@ CuckooBody* make_native(Ctx* ctx, OpenedKey& key, Str* name, CuckooOrder& order)
                                  .hasher = *order.hasher,
                                  .memory_cap = cap == UINT64_MAX ? 0 : cap});
   if (!set) {
-    const Code code = set.error().code;
-    api.reply_with_error(ctx, code == Code::no_memory || code == Code::full ? no_memory : not_made);
+    const Error& error = set.error();
+    const std::string sentence = std::string(not_made) + ": " + error.sentence;
+    api.reply_with_error(ctx, error.code == Code::impossible ? sentence.c_str() : no_memory);
     return nullptr;
   }
   auto* body = new NativeCuckooBody(std::move(*set));

@@ -59,7 +59,7 @@ Result<NativeCuckoo> NativeCuckoo::make(const CuckooWant& want) {
   NativeCuckoo set(want);
   set.shards_ = std::make_unique<PrefixShards>(std::move(*shards));
   if (want.memory_cap != 0 && set.memory_usage() > want.memory_cap)
-    return Error{Code::impossible, "that many keys at that rate do not fit that memory"};
+    return Error{Code::no_memory, "that many keys at that rate do not fit that memory"};
   return set;
 }
 
