@@ -64,6 +64,7 @@ const Entry required[] = {
     {"RedisModule_FreeString", &api.free_string},
     {"RedisModule_TryAlloc", &api.try_alloc},
     {"RedisModule_Free", &api.free},
+    {"RedisModule_MallocSize", &api.malloc_size},
     {"RedisModule_RegisterNumericConfig", &api.register_numeric_config},
     {"RedisModule_RegisterStringConfig", &api.register_string_config},
     {"RedisModule_LoadConfigs", &api.load_configs},

@@ -227,6 +227,7 @@ struct Api {
   void (*free_string)(Ctx*, Str*) = nullptr;
   void* (*try_alloc)(std::size_t) = nullptr;
   void (*free)(void*) = nullptr;
+  std::size_t (*malloc_size)(void*) = nullptr;
   void* (*try_calloc)(std::size_t, std::size_t) = nullptr;  // optional: from 7.4 on
 
   // Configuration and INFO.

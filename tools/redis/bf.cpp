@@ -69,6 +69,14 @@ struct Adding {
   bool many;
 };
 
+std::size_t add_all(Ctx* ctx, BloomBody& body, std::span<const std::string_view> keys,
+                    std::span<AddOutcome> answers) {
+  const std::size_t answered = body.add_all(keys, usual_cap(), answers);
+  if (answers[answered - 1] != AddOutcome::no_memory || !is_told_by_server(ctx)) return answered;
+  const std::size_t done = answered - 1;
+  return done + body.add_all(keys.subspan(done), UINT64_MAX, answers.subspan(done));
+}
+
 int add_words(Ctx* ctx, Str* name, BloomBody& body, const Adding& adding) {
   // Reused from command to command; the server runs them on one thread.
   static std::vector<std::string_view> keys;
@@ -76,7 +84,7 @@ int add_words(Ctx* ctx, Str* name, BloomBody& body, const Adding& adding) {
   keys.clear();
   for (int n = 0; n < adding.count; ++n) keys.push_back(text_of(adding.words[n]));
   answers.resize(keys.size());
-  const std::size_t answered = body.add_all(keys, cap_for(ctx), answers);
+  const std::size_t answered = add_all(ctx, body, keys, answers);
   bool changed = body.changes_when_seen();
   if (adding.many) api.reply_with_array(ctx, static_cast<long>(answered));
   for (std::size_t n = 0; n < answered; ++n) {
@@ -136,11 +144,12 @@ int ask_words(Ctx* ctx, Str** argv, int argc, bool many) {
   for (int begin = 2; begin < argc; begin += static_cast<int>(answers.size())) {
     const int end = std::min(argc, begin + static_cast<int>(answers.size()));
     const auto count = static_cast<std::size_t>(end - begin);
-    answers.fill(false);
     if (body != nullptr) {
       keys.clear();
       for (int n = begin; n < end; ++n) keys.push_back(text_of(argv[n]));
       body->may_contain_all(keys, std::span(answers).first(count));
+    } else {
+      answers.fill(false);
     }
     for (std::size_t n = 0; n < count; ++n) api.reply_with_bool(ctx, answers[n]);
   }

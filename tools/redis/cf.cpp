@@ -73,19 +73,24 @@ void reply_added(Ctx* ctx, AddOutcome added, const Adding& adding, bool resp3) {
   }
 }
 
+AddOutcome add_one(Ctx* ctx, CuckooBody& body, std::string_view word, const Adding& adding) {
+  const auto add = [&](std::uint64_t cap) {
+    return adding.only_fresh ? body.add_new(word, cap) : body.add(word, cap);
+  };
+  const AddOutcome added = add(usual_cap());
+  return added == AddOutcome::no_memory && is_told_by_server(ctx) ? add(UINT64_MAX) : added;
+}
+
 int add_words(Ctx* ctx, Str* name, CuckooBody& body, const Adding& adding) {
-  const std::uint64_t cap = cap_for(ctx);
-  // What the primary or the append-only file tells us was allowed there.
-  if (cap != UINT64_MAX &&
-      body.has_grown_out(static_cast<std::uint64_t>(settings.cf_max_expansions))) {
+  if (body.has_grown_out(static_cast<std::uint64_t>(settings.cf_max_expansions)) &&
+      !is_told_by_server(ctx)) {
     return api.reply_with_error(ctx, "Maximum expansions reached");
   }
   bool changed = false;
   const bool resp3 = adding.many && speaks_resp3(ctx);
   if (adding.many) api.reply_with_array(ctx, adding.count);
   for (int n = 0; n < adding.count; ++n) {
-    const std::string_view word = text_of(adding.words[n]);
-    const AddOutcome added = adding.only_fresh ? body.add_new(word, cap) : body.add(word, cap);
+    const AddOutcome added = add_one(ctx, body, text_of(adding.words[n]), adding);
     changed |= added == AddOutcome::fresh;
     reply_added(ctx, added, adding, resp3);
   }
@@ -151,11 +156,12 @@ int ask_words(Ctx* ctx, Str** argv, int argc, bool many) {
   for (int begin = 2; begin < argc; begin += static_cast<int>(answers.size())) {
     const int end = std::min(argc, begin + static_cast<int>(answers.size()));
     const auto count = static_cast<std::size_t>(end - begin);
-    answers.fill(false);
     if (body != nullptr) {
       keys.clear();
       for (int n = begin; n < end; ++n) keys.push_back(text_of(argv[n]));
       body->may_contain_all(keys, std::span(answers).first(count));
+    } else {
+      answers.fill(false);
     }
     for (std::size_t n = 0; n < count; ++n) api.reply_with_bool(ctx, answers[n]);
   }

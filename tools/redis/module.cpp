@@ -4,15 +4,13 @@
 //
 // Only RedisModule_OnLoad is seen from outside. An error while loading leaves the server as it was.
 #include <cstddef>
-#include <cstring>
 #include <string>
 
-#include <bloomery/bits/memory.hpp>
 #include <tools/redis/api.hpp>
 #include <tools/redis/bf_type.hpp>
 #include <tools/redis/cf_type.hpp>
 #include <tools/redis/commands.hpp>
-#include <tools/redis/server_bytes.hpp>
+#include <tools/redis/server_memory.hpp>
 #include <tools/redis/settings.hpp>
 
 namespace bloomery::redis {
@@ -31,21 +29,6 @@ void tell_info(InfoCtx* info, int) {
   api.info_add_field_unsigned(info, "cuckoo_filters", CuckooBody::alive.load());
   api.info_add_field_unsigned(info, "max_key_bytes",
                               static_cast<unsigned long long>(settings.cap_bytes));
-}
-
-// For the library, whose sets ask for zeroed bytes.
-void* take_zeroed(std::size_t bytes) {
-  if (api.try_calloc != nullptr) return api.try_calloc(1, bytes);
-  void* const start = api.try_alloc(bytes);
-  if (start != nullptr) std::memset(start, 0, bytes);
-  return start;
-}
-
-// All bytes come from the server, which counts them against maxmemory. No huge pages: after a fork
-// the first write to one would copy 2 MiB.
-void take_memory_from_server() {
-  host() = {.take = api.try_alloc, .take_zeroed = api.try_calloc, .give_back = api.free};
-  Memory::lend_from({.take_zeroed = take_zeroed, .give_back = api.free});
 }
 
 // The name of the first step that failed, or null.

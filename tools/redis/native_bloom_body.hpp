@@ -20,6 +20,10 @@ class NativeBloomBody final : public BloomBody {
   std::size_t add_all(std::span<const std::string_view> keys, std::uint64_t cap_bytes,
                       std::span<AddOutcome> answers) override {
     set_.cap_memory(cap_bytes == UINT64_MAX ? 0 : cap_bytes);
+    if (keys.size() == 1) {
+      answers[0] = outcome_of(set_.add(keys[0]));
+      return 1;
+    }
     bool fresh[group];
     for (std::size_t done = 0; done < keys.size();) {
       const auto part = keys.subspan(done, std::min(group, keys.size() - done));
@@ -38,7 +42,11 @@ class NativeBloomBody final : public BloomBody {
 
   void may_contain_all(std::span<const std::string_view> keys,
                        std::span<bool> answers) const override {
-    set_.may_contain_all(keys, answers.data());
+    if (keys.size() == 1) {
+      answers[0] = set_.may_contain(keys[0]);
+    } else {
+      set_.may_contain_all(keys, answers.data());
+    }
   }
 
   // A window counts every add, also of what it has seen.
@@ -89,6 +97,11 @@ class NativeBloomBody final : public BloomBody {
   static constexpr std::size_t group = 256;
 
   static unsigned long long wide(std::uint64_t number) { return number; }
+
+  AddOutcome outcome_of(Added added) const {
+    if (added == Added::full) return why_full();
+    return added == Added::fresh ? AddOutcome::fresh : AddOutcome::seen;
+  }
 
   AddOutcome why_full() const {
     if (!set_.is_whole()) return AddOutcome::refused;

@@ -1,8 +1,7 @@
 // Zeroed bytes from the allocator of whoever hosts us: the heap, or Redis, which counts them.
 //
 // A size that came from outside may be absurd, so there is no way to get bytes that ends the
-// server: make() says no. Redis before 7.4 can not be asked for zeroed bytes in this way, so they
-// are zeroed here.
+// server: make() says no.
 // Threads: host() is set once, before the first make(); values are as safe as plain memory.
 #pragma once
 
@@ -16,10 +15,10 @@
 
 namespace bloomery::redis {
 
-// Who lends the bytes. `take` gives null when there are none; `take_zeroed` may be null.
+// Who lends the bytes. The first two give null when there are none.
 struct Host {
   void* (*take)(std::size_t) = std::malloc;
-  void* (*take_zeroed)(std::size_t, std::size_t) = std::calloc;
+  void* (*take_zeroed)(std::size_t) = [](std::size_t bytes) { return std::calloc(1, bytes); };
   void (*give_back)(void*) = std::free;
 };
 
@@ -47,14 +46,8 @@ class ServerBytes {
     if (size == 0 || size > SIZE_MAX / 2) return std::nullopt;
     ServerBytes bytes;
     bytes.size_ = static_cast<std::size_t>(size);
-    if (host().take_zeroed != nullptr) {
-      bytes.start_ = static_cast<std::uint8_t*>(host().take_zeroed(1, bytes.size_));
-      if (bytes.start_ == nullptr) return std::nullopt;
-    } else {
-      bytes.start_ = static_cast<std::uint8_t*>(host().take(bytes.size_));
-      if (bytes.start_ == nullptr) return std::nullopt;
-      std::memset(bytes.start_, 0, bytes.size_);
-    }
+    bytes.start_ = static_cast<std::uint8_t*>(host().take_zeroed(bytes.size_));
+    if (bytes.start_ == nullptr) return std::nullopt;
     return bytes;
   }
 

@@ -143,10 +143,10 @@ bool register_settings(Ctx* ctx) {
   return api.load_configs(ctx) == ok;
 }
 
-std::uint64_t cap_for(Ctx* ctx) {
-  const int flags = api.get_context_flags(ctx);
-  if ((flags & (context_flag::replicated | context_flag::loading)) != 0) return UINT64_MAX;
-  return static_cast<std::uint64_t>(settings.cap_bytes);
+bool is_told_by_server(Ctx* ctx) {
+  return (api.get_context_flags(ctx) & (context_flag::replicated | context_flag::loading)) != 0;
 }
+
+std::uint64_t cap_for(Ctx* ctx) { return is_told_by_server(ctx) ? UINT64_MAX : usual_cap(); }
 
 }  // namespace bloomery::redis

@@ -47,6 +47,10 @@ bool register_settings(Ctx* ctx);
 
 // A key made or grown by this command may take so many bytes. What the primary or the
 // append-only file tells us to do was allowed there and is never refused here.
+// To find out who tells takes the server longer than most commands, so those that seldom need it
+// try the usual cap first.
 std::uint64_t cap_for(Ctx* ctx);
+inline std::uint64_t usual_cap() { return static_cast<std::uint64_t>(settings.cap_bytes); }
+bool is_told_by_server(Ctx* ctx);
 
 }  // namespace bloomery::redis
