@@ -18,11 +18,12 @@ class CompatCuckooBody final : public CuckooBody {
   bool has_grown_out(std::uint64_t most_expansions) const override {
     return cuckoo_->tables().size() >= most_expansions;
   }
-  AddOutcome add(std::string_view key, std::uint64_t cap_bytes) override {
-    return outcome_of(cuckoo_->add(key, cap_bytes));
-  }
-  AddOutcome add_new(std::string_view key, std::uint64_t cap_bytes) override {
-    return outcome_of(cuckoo_->add_new(key, cap_bytes));
+  void add_all(std::span<const std::string_view> keys, const Adding& adding,
+               std::span<AddOutcome> answers) override {
+    std::ranges::transform(keys, answers.begin(), [&](std::string_view key) {
+      return outcome_of(adding.only_absent ? cuckoo_->add_new(key, adding.cap_bytes)
+                                           : cuckoo_->add(key, adding.cap_bytes));
+    });
   }
   void may_contain_all(std::span<const std::string_view> keys,
                        std::span<bool> answers) const override {

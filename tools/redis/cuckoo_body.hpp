@@ -42,8 +42,13 @@ class CuckooBody {
   virtual bool has_grown_out(std::uint64_t most_expansions) const = 0;
   // Does CF.SCANDUMP give an empty filter, too?
   virtual bool dumps_when_empty() const { return false; }
-  virtual AddOutcome add(std::string_view key, std::uint64_t cap_bytes) = 0;
-  virtual AddOutcome add_new(std::string_view key, std::uint64_t cap_bytes) = 0;
+  struct Adding {
+    bool only_absent = false;  // else once more each time
+    std::uint64_t cap_bytes = UINT64_MAX;
+  };
+  // In order, also behind one that finds no room.
+  virtual void add_all(std::span<const std::string_view> keys, const Adding& adding,
+                       std::span<AddOutcome> answers) = 0;
   virtual void may_contain_all(std::span<const std::string_view> keys,
                                std::span<bool> answers) const = 0;
   virtual std::uint64_t count(std::string_view key) const = 0;

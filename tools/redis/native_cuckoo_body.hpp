@@ -1,6 +1,7 @@
 // NativeCuckoo behind the interface that CF.* commands use.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -19,19 +20,22 @@ class NativeCuckooBody final : public CuckooBody {
   bool has_grown_out(std::uint64_t) const override { return false; }
   bool dumps_when_empty() const override { return true; }
 
-  AddOutcome add(std::string_view key, std::uint64_t cap_bytes) override {
-    set_.cap_memory(cap_bytes == UINT64_MAX ? 0 : cap_bytes);
-    // One copy more of what is there is an add like any other.
-    return set_.add(key) == Added::full ? why_full() : AddOutcome::fresh;
-  }
-  AddOutcome add_new(std::string_view key, std::uint64_t cap_bytes) override {
-    set_.cap_memory(cap_bytes == UINT64_MAX ? 0 : cap_bytes);
-    switch (set_.add_nx(key)) {
-      case Added::fresh: return AddOutcome::fresh;
-      case Added::seen: return AddOutcome::seen;
-      case Added::full: break;
+  void add_all(std::span<const std::string_view> keys, const Adding& adding,
+               std::span<AddOutcome> answers) override {
+    set_.cap_memory(adding.cap_bytes == UINT64_MAX ? 0 : adding.cap_bytes);
+    if (keys.size() == 1) {
+      const Added added = adding.only_absent ? set_.add_nx(keys[0]) : set_.add(keys[0]);
+      answers[0] = outcome_of(added, adding);
+      return;
     }
-    return why_full();
+    Added added[group];
+    for (std::size_t done = 0; done < keys.size(); done += group) {
+      const auto part = keys.subspan(done, std::min(group, keys.size() - done));
+      set_.add_all(part, adding.only_absent, added);
+      for (std::size_t n = 0; n < part.size(); ++n) {
+        answers[done + n] = outcome_of(added[n], adding);
+      }
+    }
   }
   void may_contain_all(std::span<const std::string_view> keys,
                        std::span<bool> answers) const override {
@@ -84,6 +88,14 @@ class NativeCuckooBody final : public CuckooBody {
   }
 
  private:
+  static constexpr std::size_t group = 256;
+
+  AddOutcome outcome_of(Added added, const Adding& adding) const {
+    if (added == Added::full) return why_full();
+    // One copy more of what is there is an add like any other.
+    return added == Added::fresh || !adding.only_absent ? AddOutcome::fresh : AddOutcome::seen;
+  }
+
   AddOutcome why_full() const {
     if (!set_.is_whole()) return AddOutcome::refused;
     return set_.items() >= set_.info().most_items ? AddOutcome::full : AddOutcome::no_memory;
