@@ -139,6 +139,12 @@ class Native(unittest.TestCase):
         self.assertEqual(self.found("f", kept, "CF.MEXISTS"), len(kept))
         self.assertEqual(self.two.ask("CF.INFO", "f")[7], 90_000)
 
+    def test_255_copies_of_an_item_fit(self):
+        replies = [self.two.ask("CF.ADD", "f", "a") for _ in range(256)]
+        self.assertEqual(replies, [1] * 255 + [RespError("Filter is full")])
+        self.assertEqual(self.two.ask("CF.COUNT", "f", "a"), 255)
+        self.assertEqual(self.two.ask("CF.INSERT", "f", "ITEMS", "b", "a"), [1, -1])
+
     def test_cf_reserve_takes_a_rate(self):
         self.two.ask("CF.RESERVE", "f", 20_000, "ERROR", 0.0001)
         self.add("f", range(20_000), "CF.INSERT", "ITEMS")
@@ -197,6 +203,9 @@ class Native(unittest.TestCase):
         self.assertEqual(self.two.ask("DEBUG", "DIGEST"), digest)
         self.assertEqual(self.two.ask("COMMAND", "GETKEYS", "BF.MERGE", "a", "b", "c"),
                          [b"a", b"b", b"c"])
+        reserve = ["BF.RESERVE", "a", "0.1", "9", "NONSCALING", "LIKE", "b"]
+        self.assertEqual(self.two.ask("COMMAND", "GETKEYS", *reserve), [b"a", b"b"])
+        self.assertEqual(self.two.ask("COMMAND", "GETKEYS", *reserve[:5]), [b"a"])
 
     def test_words_of_our_own_that_are_wrong(self):
         self.two.ask("BF.RESERVE", "compat", 0.01, 100, "ENGINE", "compat")

@@ -175,7 +175,8 @@ struct Api {
   void (*set_module_options)(Ctx*, int) = nullptr;
   Type* (*create_data_type)(Ctx*, const char* name, int encver, TypeMethods*) = nullptr;
   int (*wrong_arity)(Ctx*) = nullptr;
-  void (*auto_memory)(Ctx*) = nullptr;
+  int (*is_keys_position_request)(Ctx*) = nullptr;
+  void (*key_at_pos)(Ctx*, int) = nullptr;
   int (*get_context_flags)(Ctx*) = nullptr;
   void (*log)(Ctx*, const char* level, const char* format, ...) = nullptr;
 

@@ -32,7 +32,16 @@ Asked ask_for(Ctx* ctx, const OpenedKey& key) {
 
 // -- making ---------------------------------------------------------------------------------------
 
+// A cluster asks where the keys are, and looks for no word by itself.
+int tell_keys(Ctx* ctx, Str** argv, int argc) {
+  api.key_at_pos(ctx, 1);
+  const int like = 4 + find_word(argv + 4, std::max(0, argc - 4), "LIKE");
+  if (like + 1 < argc) api.key_at_pos(ctx, like + 1);
+  return ok;
+}
+
 int bf_reserve(Ctx* ctx, Str** argv, int argc) {
+  if (api.is_keys_position_request(ctx) != 0) return tell_keys(ctx, argv, argc);
   if (argc < 4) return api.wrong_arity(ctx);
   BloomOrder order;
   if (const char* why = read_reserve(argv, argc, order)) return api.reply_with_error(ctx, why);
@@ -413,8 +422,8 @@ constexpr const char* writes = "write deny-oom";
 constexpr const char* reads = "readonly fast";
 
 const std::array commands = {
-    CommandEntry{"bf.reserve", bf_reserve, writes, -4, "Creates an empty Bloom filter", "O(1)",
-                 reserve_args, MoreKeys::after_like},
+    CommandEntry{"bf.reserve", bf_reserve, "write deny-oom getkeys-api", -4,
+                 "Creates an empty Bloom filter", "O(1)", reserve_args, MoreKeys::after_like},
     CommandEntry{"bf.add", bf_add, writes, 3, "Adds an item to a Bloom filter",
                  "O(k), k probes for each link", key_item},
     CommandEntry{"bf.madd", bf_madd, writes, -3, "Adds items to a Bloom filter",

@@ -25,7 +25,7 @@ class NativeCuckooBody final : public CuckooBody {
     set_.cap_memory(adding.cap_bytes == UINT64_MAX ? 0 : adding.cap_bytes);
     if (keys.size() == 1) {
       const Added added = adding.only_absent ? set_.add_nx(keys[0]) : set_.add(keys[0]);
-      answers[0] = outcome_of(added, adding);
+      answers[0] = outcome_of(keys[0], added, adding);
       return;
     }
     Added added[group];
@@ -33,7 +33,7 @@ class NativeCuckooBody final : public CuckooBody {
       const auto part = keys.subspan(done, std::min(group, keys.size() - done));
       set_.add_all(part, adding.only_absent, added);
       for (std::size_t n = 0; n < part.size(); ++n) {
-        answers[done + n] = outcome_of(added[n], adding);
+        answers[done + n] = outcome_of(part[n], added[n], adding);
       }
     }
   }
@@ -89,16 +89,18 @@ class NativeCuckooBody final : public CuckooBody {
 
  private:
   static constexpr std::size_t group = 256;
+  static constexpr std::uint64_t most_copies = 255;
 
-  AddOutcome outcome_of(Added added, const Adding& adding) const {
-    if (added == Added::full) return why_full();
+  AddOutcome outcome_of(std::string_view key, Added added, const Adding& adding) const {
+    if (added == Added::full) return why_full(key);
     // One copy more of what is there is an add like any other.
     return added == Added::fresh || !adding.only_absent ? AddOutcome::fresh : AddOutcome::seen;
   }
 
-  AddOutcome why_full() const {
+  AddOutcome why_full(std::string_view key) const {
     if (!set_.is_whole()) return AddOutcome::refused;
-    return set_.items() >= set_.info().most_items ? AddOutcome::full : AddOutcome::no_memory;
+    const bool full = set_.count(key) >= most_copies || set_.items() >= set_.info().most_items;
+    return full ? AddOutcome::full : AddOutcome::no_memory;
   }
 
   NativeCuckoo set_;
