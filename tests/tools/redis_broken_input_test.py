@@ -51,7 +51,8 @@ def start_server():
         os.environ["ASAN_OPTIONS"] = "detect_leaks=0:allocator_may_return_null=1"
     try:
         return RedisServer("--loadmodule", MODULE, "MAX_KEY_BYTES", str(CAP), "--maxmemory", "1gb",
-                           "--maxmemory-policy", "noeviction", "--loglevel", "warning")
+                           "--maxmemory-policy", "noeviction", "--loglevel", "warning",
+                           "--rdbcompression", "no")
     finally:
         if PRELOAD:
             os.environ.pop("LD_PRELOAD")
@@ -169,29 +170,78 @@ class BrokenInput(unittest.TestCase):
         self.assertGreater(self.accepted, 0, "no mutant was a filter: they are all too wild")
         self.assertLess(self.accepted, COUNT)
 
+    def changed_bytes(self, body, first=0):
+        """Some bytes from `first` on flipped, replaced, taken out or put in."""
+        body = bytearray(body)
+        done = []
+        for _ in range(self.chance.choice([1, 1, 2, 8])):
+            at = self.chance.randrange(first, len(body))
+            how = self.chance.randrange(4)
+            if how == 0:
+                body[at] ^= 1 << self.chance.randrange(8)
+            elif how == 1:
+                body[at] = self.chance.choice([0, 1, 2, 4, 5, 0x40, 0x80, 0x81, 0xC3, 0xFF])
+            elif how == 2:
+                del body[at : at + self.chance.randrange(1, 9)]
+            else:
+                body[at:at] = self.chance.randbytes(self.chance.randrange(1, 9))
+            done.append((how, at))
+            if len(body) <= first + 1:
+                break
+        return bytes(body), done
+
     def test_restore_of_changed_bytes(self):
         bodies = [(family, sample.payload()[:-10]) for family, sample in samples()]
 
         def mutants():
             for _ in range(COUNT):
                 family, body = self.chance.choice(bodies)
-                body = bytearray(body)
-                done = []
-                for _ in range(self.chance.choice([1, 1, 2, 8])):
-                    at = self.chance.randrange(10, len(body))
-                    how = self.chance.randrange(4)
-                    if how == 0:
-                        body[at] ^= 1 << self.chance.randrange(8)
-                    elif how == 1:
-                        body[at] = self.chance.choice([0, 1, 2, 4, 5, 0x40, 0x80, 0x81, 0xC3, 0xFF])
-                    elif how == 2:
-                        del body[at : at + self.chance.randrange(1, 9)]
-                    else:
-                        body[at:at] = self.chance.randbytes(self.chance.randrange(1, 9))
-                    done.append((how, at))
-                    if len(body) <= 11:
-                        break
-                yield family, ("RESTORE", "k", 0, laws.signed(bytes(body))), done
+                body, done = self.changed_bytes(body, first=10)
+                yield family, ("RESTORE", "k", 0, laws.signed(body)), done
+
+        self.attack(mutants())
+
+    # -- native filters; mutants with a sum of their own are made in native_chunks_test.cpp -------
+
+    def native_samples(self):
+        """Keys of filters that the server has made."""
+        lines = ["BF.INSERT bn ITEMS a b", "BF.RESERVE br 0.01 5000", "BF.INSERT br ITEMS a b",
+                 "BF.RESERVE bw 0.01 100 WINDOW 100", "BF.INSERT bw ITEMS a b",
+                 "BF.RESERVE bf 0.01 9 NONSCALING", "CF.INSERT cn ITEMS a a b",
+                 "CF.RESERVE ce 100"]
+        for line in lines:
+            reply = self.redis.ask(*line.split())
+            self.assertNotIsInstance(reply, RespError, line)
+        return [("BF", key) for key in ("bn", "br", "bw", "bf")] + [("CF", "cn"), ("CF", "ce")]
+
+    def test_restore_of_changed_native_filters(self):
+        bodies = [(family, self.redis.ask("DUMP", key)[:-10])
+                  for family, key in self.native_samples()]
+
+        def mutants():
+            for _ in range(COUNT):
+                family, body = self.chance.choice(bodies)
+                body, done = self.changed_bytes(body, first=10)
+                yield family, ("RESTORE", "k", 0, laws.signed(body)), done
+
+        self.attack(mutants())
+
+    def test_changed_native_pieces(self):
+        pieces = []
+        for family, key in self.native_samples():
+            first = self.redis.ask(f"{family}.SCANDUMP", key, 0)
+            pieces.append((family, first, self.redis.ask(f"{family}.SCANDUMP", key, first[0])))
+
+        def mutants():
+            for _ in range(COUNT):
+                family, first, second = self.chance.choice(pieces)
+                load = f"{family}.LOADCHUNK"
+                if self.chance.random() < 0.5 or second[0] == 0:
+                    changed, done = self.changed_bytes(first[1])
+                    yield family, (load, "k", 1, changed), done
+                else:
+                    changed, done = self.changed_bytes(second[1])
+                    yield family, (load, "k", second[0], changed), done, (load, "k", *first)
 
         self.attack(mutants())
 
