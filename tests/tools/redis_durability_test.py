@@ -47,8 +47,11 @@ class Commands:
             if key not in self.blooms:
                 self.blooms[key] = set()
                 if choose.random() < 0.5:
-                    return ["BF.RESERVE", key, choose.choice([0.1, 0.01, 0.001]),
-                            choose.choice([10, 1000]), "EXPANSION", choose.choice([1, 2, 4])]
+                    # Not 10 and 1: the rates of a thousand links of RedisBloom are too small for
+                    # a number, and the filter takes no more.
+                    capacity, expansion = choose.choice([(10, 2), (10, 4), (1000, 1), (1000, 2)])
+                    return ["BF.RESERVE", key, choose.choice([0.1, 0.01, 0.001]), capacity,
+                            "EXPANSION", expansion]
             self.blooms[key].update(items)
             if choose.random() < 0.3:
                 return ["BF.INSERT", key, "CAPACITY", 50, "ERROR", 0.02, "ITEMS", *items]
