@@ -236,9 +236,12 @@ class Owned {
   std::uint64_t capacity() const { return ledger_.capacity; }
   double rate_asked() const { return ledger_.rate_asked; }
   std::uint64_t adds() const { return ledger_.adds; }
+  // Beside add_shared, of kinds that have it.
   std::uint64_t adds_shared() const {
-    return std::atomic_ref(const_cast<std::uint64_t&>(ledger_.adds))
-        .load(std::memory_order_relaxed);
+    if constexpr (SharedAddable<K>)
+      return __atomic_load_n(&ledger_.adds, __ATOMIC_RELAXED);
+    else
+      return ledger_.adds;
   }
   double estimate() const { return kind_.estimate(); }
   double rate_now() const { return kind_.rate_now(); }
