@@ -19,6 +19,8 @@ constexpr auto progress_interval = std::chrono::milliseconds(100);
 // Milliseconds until the reader of a silent pipe looks again: what others do, or the clock.
 constexpr int busy_wait = 10;
 constexpr int longest_wait = 3'600'000;
+// And how late it may notice that it shall stop.
+constexpr int stop_wait = 100;
 constexpr std::uint64_t first_keys_of_a_pipe = 1'000'000;
 // Adding goes one block after the other: it feeds no more.
 constexpr unsigned most_useful_threads = 8;
@@ -191,9 +193,8 @@ class Adding {
     std::uint64_t fresh = work.no_key;
     marks_.assign(work.all ? 0 : work.key_count, false);
     Marks& marks = work.all ? work.fresh : marks_;
-    // Every step of a shared set is a journey to its server.
     const std::size_t step =
-        set_.shared() ? std::max<std::size_t>(1, work.key_count) : meter_.most_at_once();
+        set_.shared() ? meter_.most_at_once_far() : meter_.most_at_once();
     for (std::size_t first = 0; first < work.key_count; first += step) {
       const std::size_t count = std::min(step, work.key_count - first);
       const auto added = set_.add_all(work.keys, first, count, marks.span(first, count));
@@ -459,7 +460,8 @@ class Flow {
       return Error{Code::io, "stopped while waiting for input"};
     // Others are still at work, and might fail: nobody shall wait for input then.
     if (printed_ != read_ || printer_busy_) return busy_wait;
-    if (!rules_.checkpoint || added_ == saved_) return -1;
+    if (!rules_.checkpoint || added_ == saved_)
+      return rules_.stop == nullptr ? -1 : stop_wait;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_checkpoint_ - Clock::now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, longest_wait));
   }

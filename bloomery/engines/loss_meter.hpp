@@ -33,6 +33,10 @@ class LossMeter {
 
   // Lines that may be added between two calls of add().
   std::size_t most_at_once() const { return static_cast<std::size_t>(least_step_); }
+  // The same for sets to which every call is a journey.
+  std::size_t most_at_once_far() const {
+    return static_cast<std::size_t>(std::max<std::uint64_t>(least_step_, set_.capacity() / 32));
+  }
 
   double lost() {
     if (measures_) settle();

@@ -110,6 +110,8 @@ Result<void> take_path(RedisAddress& address, const UriUriA& uri) {
     address.login.database = *database;
     segments.erase(segments.begin());
   }
+  if (segments.size() == 1 && whole<std::uint64_t>(segments[0]))
+    return wrong("the name of the set is missing, or is a number without its database before it");
   if (segments.size() != 1) return wrong("the name of the set is missing, or has a '/' in it");
   if (!good_name(segments[0]))
     return wrong("the name of the set must have 1 to " + std::to_string(most_name_bytes) +
@@ -130,11 +132,13 @@ std::string RedisAddress::shown() const {
 }
 
 bool is_redis_url(std::string_view text) {
-  return text.starts_with("redis://") || text.starts_with("rediss://");
+  std::string begin(text.substr(0, 9));
+  for (char& c : begin) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  return begin.starts_with("redis://") || begin.starts_with("rediss://");
 }
 
 Result<RedisAddress> parse_redis_url(std::string_view text) {
-  if (text.starts_with("rediss://"))
+  if (text.size() > 5 && (text[5] == 's' || text[5] == 'S'))
     return Error{Code::unsupported,
                  "rediss:// is Redis over TLS, which this build can not speak; put a TLS tunnel "
                  "(stunnel) before the server and write redis:// with its address"};

@@ -13,7 +13,7 @@
 namespace bloomery {
 namespace {
 
-// Asked again and again while a set is overfull.
+// What others add meanwhile is not looked for more often.
 constexpr auto estimate_lasts = std::chrono::seconds(2);
 
 Error not_there(const char* what) {
@@ -57,6 +57,7 @@ struct RedisBody : AnySet::Body {
   }
   Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) override {
     answers_.resize(hashes.size());
+    estimate_.reset();
     const auto added = remote_->add_all(hashes, answers_, form_);
     for (std::size_t i = 0; fresh != nullptr && i < hashes.size(); ++i)
       fresh[i] = answers_[i] == RemoteAdd::fresh || answers_[i] == RemoteAdd::in_doubt;

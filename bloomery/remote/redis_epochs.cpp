@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <random>
 
 #include <bloomery/remote/redis_set.hpp>
 #include <bloomery/remote/slots.hpp>
@@ -37,6 +38,16 @@ std::uint64_t number(std::string_view text) {
 bool spells_alike(const RedisLaw& one, const RedisLaw& other) {
   return one.hasher == other.hasher && one.strip_cr == other.strip_cr &&
          one.normalisation == other.normalisation;
+}
+
+// Eight hexadecimal digits that no set of this name had before, but for one chance in four billion.
+std::string new_born() {
+  char digits[9] = "00000000";
+  std::random_device device;
+  char end[9];
+  const char* const last = std::to_chars(end, end + 8, device() & 0xffffffffU, 16).ptr;
+  std::copy(static_cast<const char*>(end), last, digits + 8 - (last - end));
+  return {digits, 8};
 }
 
 std::string numbered(std::string_view name, std::uint64_t epoch) {
@@ -137,7 +148,8 @@ Result<void> RedisSet::adopt(const Meta& meta, std::uint64_t epoch, const Secret
   if (key != nullptr) key_ = std::make_unique<SecretKey>(*key);
   law_ = *law;
   epoch_ = epoch;
-  names_ = RedisNames(address_.name, epoch, law_.shards());
+  born_ = meta.field("born", 0);
+  names_ = RedisNames(stem(), epoch, law_.shards());
   adds_ = number(meta.field("adds", epoch));
   untold_.keys = 0;
   // Of a set so large that this would take more than some megabytes every key is asked for first.
@@ -165,6 +177,32 @@ Result<void> RedisSet::expect_no_eviction(bool expires) {
                                   "), and a part of the set that is gone would deny its "
                                   "members; set it to noeviction"});
         return Result<void>();
+      });
+  if (!checked) return named(checked.error());
+  return {};
+}
+
+// Before anything is made: a server that is filled up serves nobody.
+Result<void> RedisSet::expect_room(const RedisLaw& law) {
+  constexpr std::uint64_t beside_a_shard = 170;  // its name, its place, and what rounds it up
+  RedisRequests one;
+  one.add(0, Effect::reads, "INFO", "memory");
+  const std::uint64_t masters = std::max<std::size_t>(1, router_.masters().size());
+  const std::uint64_t wanted =
+      (law.shape.blocks * line_bytes + law.shards() * beside_a_shard) / masters;
+  auto checked =
+      router_.on_masters(one.bytes(0), [&](const std::string& node, const redisReply& reply) {
+        const std::string_view info =
+            reply.type == REDIS_REPLY_STRING ? std::string_view(reply.str, reply.len) : "";
+        const std::uint64_t used = number(info_field(info, "used_memory"));
+        const std::uint64_t cap = number(info_field(info, "maxmemory"));
+        const std::uint64_t most = cap > 0 ? cap : number(info_field(info, "total_system_memory"));
+        if (most == 0 || (used < most && wanted <= most - used)) return Result<void>();
+        return Result<void>(
+            Error{Code::no_memory,
+                  "the set takes " + std::to_string(wanted >> 20) + " MiB of the server " + node +
+                      ", which has " + std::to_string((used < most ? most - used : 0) >> 20) +
+                      " MiB left; plan it for fewer keys, at a higher rate, or on more servers"});
       });
   if (!checked) return named(checked.error());
   return {};
@@ -199,12 +237,13 @@ Result<RedisSet> RedisSet::open(const RedisAddress& address, const SecretKey* ke
 Result<bool> RedisSet::claim(std::uint64_t epoch, const RedisLaw& law) {
   requests_.clear();
   requests_.add(meta_slot_, Effect::writes, "HSETNX", meta_key_, "format", format);
+  requests_.add(meta_slot_, Effect::writes, "HSETNX", meta_key_, "born", new_born());
   requests_.add(meta_slot_, Effect::writes, "HSETNX", meta_key_, numbered("law", epoch),
                 encode_law(law));
   bool claimed = false;
   bool repeated = false;
   auto done = run([&](std::size_t i, RedisReply& reply) {
-    if (i == 1) claimed = reply->type == REDIS_REPLY_INTEGER && reply->integer == 1;
+    if (i == 2) claimed = reply->type == REDIS_REPLY_INTEGER && reply->integer == 1;
     repeated |= requests_[i].repeated;
   });
   if (!done) return done.error();
@@ -220,7 +259,7 @@ Result<bool> RedisSet::claim(std::uint64_t epoch, const RedisLaw& law) {
 
 Result<void> RedisSet::make_shards(const RedisLaw& law, std::uint64_t epoch,
                                    std::span<const std::byte> payload) {
-  RedisNames names(address_.name, epoch, law.shards());
+  RedisNames names(stem(), epoch, law.shards());
   const char seal = static_cast<char>(redis_seal);
   const std::uint64_t step = payload.empty() ? shards_at_once : filled_shards_at_once;
   std::string filled;
@@ -278,6 +317,7 @@ Result<RedisSet> RedisSet::open_or_make(const RedisAddress& address, const Wish&
   auto set = connect(address);
   if (!set) return set.error();
   if (auto kept = set->expect_no_eviction(law->expires_at != 0); !kept) return kept.error();
+  bool ours = false;
   for (int tries = 0; tries < most_tries; ++tries) {
     auto meta = set->read_meta();
     if (!meta) return meta.error();
@@ -288,8 +328,10 @@ Result<RedisSet> RedisSet::open_or_make(const RedisAddress& address, const Wish&
       return set;
     }
     if (meta->newest == 0) {
+      if (auto room = set->expect_room(*law); !room) return room.error();
       const auto claimed = set->claim(1, *law);
       if (!claimed) return claimed.error();
+      ours |= *claimed;
       continue;  // it is there now, by us or by another
     }
     // Begun, and not ready: perhaps its maker was cut off. Empty shards may be made twice.
@@ -298,7 +340,19 @@ Result<RedisSet> RedisSet::open_or_make(const RedisAddress& address, const Wish&
       return Error{Code::exists, address.shown() +
                                      " is being built by another, or its building was "
                                      "cut off; wait for it, or build it again"};
-    if (auto made = set->make_shards(set->law_, set->epoch_, {}); !made) return made.error();
+    if (set->law_.capacity != law->capacity || set->law_.rate != law->rate)
+      return Error{Code::exists,
+                   address.shown() + " is being made by another for " +
+                       std::to_string(set->law_.capacity) +
+                       " keys, or its making was cut off; wait for it, give the same keys and "
+                       "rate, or replace it with 'bloomery build --force'"};
+    if (const auto made = set->make_shards(set->law_, set->epoch_, {}); !made) {
+      const Error why = made.error();
+      // What nobody can use shall not fill the server.
+      if (ours) static_cast<void>(set->drop_epoch(set->law_, set->epoch_).has_value());
+      set->epoch_ = 0;
+      return why;
+    }
     if (auto done = set->publish(set->law_, set->epoch_, 0, KeyForm::none); !done)
       return done.error();
     return set;
@@ -308,7 +362,7 @@ Result<RedisSet> RedisSet::open_or_make(const RedisAddress& address, const Wish&
 
 Result<RedisSet> RedisSet::upload(const RedisAddress& address, const RedisLaw& law,
                                   std::span<const std::byte> payload, std::uint64_t adds,
-                                  KeyForm form) {
+                                  KeyForm form, Overwrite overwrite) {
   if (payload.size() != law.shape.blocks * line_bytes)
     return Error{Code::mismatch, "the bytes are not those of a set of this shape"};
   auto set = connect(address);
@@ -317,24 +371,38 @@ Result<RedisSet> RedisSet::upload(const RedisAddress& address, const RedisLaw& l
   own.making = RedisMaking::upload;
   if (address.rules.ttl.count() > 0)
     own.expires_at = now_ms() + static_cast<std::uint64_t>(address.rules.ttl.count());
-  if (auto done = set->replace(own, payload, adds, form); !done) return done.error();
+  if (auto done = set->replace(own, payload, adds, form, overwrite); !done) return done.error();
   return set;
 }
 
 Result<void> RedisSet::replace(RedisLaw law, std::span<const std::byte> payload, std::uint64_t adds,
-                               KeyForm form) {
+                               KeyForm form, Overwrite overwrite) {
   if (auto kept = expect_no_eviction(law.expires_at != 0); !kept) return kept;
+  if (auto room = expect_room(law); !room) return room;
   auto meta = read_meta();
   if (!meta) return meta.error();
   std::uint64_t epoch = meta->newest + 1;
+  const auto taken = [&] {
+    return Error{Code::exists, address_.shown() + " exists, or is being made by another"};
+  };
+  // Only the first epoch can not take the place of anything, and only one can have it.
+  if (overwrite == Overwrite::refuse && epoch != 1) return taken();
   for (int tries = 0;; ++tries, ++epoch) {
     const auto claimed = claim(epoch, law);
     if (!claimed) return claimed.error();
     if (*claimed) break;
+    if (overwrite == Overwrite::refuse) return taken();
     if (tries == most_tries)
       return Error{Code::io, address_.shown() + " is replaced by others again and again"};
   }
-  if (auto made = make_shards(law, epoch, payload); !made) return made;
+  meta = read_meta();
+  if (!meta) return meta.error();
+  born_ = meta->field("born", 0);
+  if (const auto made = make_shards(law, epoch, payload); !made) {
+    const Error why = made.error();
+    static_cast<void>(drop_epoch(law, epoch).has_value());
+    return why;
+  }
   if (auto done = publish(law, epoch, adds, form); !done) return done;
   meta = read_meta();
   if (!meta) return meta.error();
@@ -356,7 +424,7 @@ Result<void> RedisSet::replace(RedisLaw law, std::span<const std::byte> payload,
 }
 
 Result<void> RedisSet::drop_shards(const RedisLaw& law, std::uint64_t epoch) {
-  RedisNames names(address_.name, epoch, law.shards());
+  RedisNames names(stem(), epoch, law.shards());
   for (std::uint64_t first = 0; first < law.shards(); first += shards_at_once) {
     requests_.clear();
     for (std::uint64_t shard = first; shard < std::min(first + shards_at_once, law.shards());
@@ -390,7 +458,7 @@ Result<void> RedisSet::sweep(const Meta& meta, std::uint64_t below) {
 Result<void> RedisSet::clear() {
   RedisLaw law = law_;
   law.making = RedisMaking::reserve;
-  return replace(law, {}, 0, KeyForm::none);
+  return replace(law, {}, 0, KeyForm::none, Overwrite::replace);
 }
 
 Result<void> RedisSet::clear(const Want& want) {
@@ -401,7 +469,7 @@ Result<void> RedisSet::clear(const Want& want) {
   law->strip_cr = law_.strip_cr;
   law->normalisation = law_.normalisation;
   law->expires_at = law_.expires_at;
-  return replace(*law, {}, 0, KeyForm::none);
+  return replace(*law, {}, 0, KeyForm::none, Overwrite::replace);
 }
 
 // The meta hash goes first: whoever looks then finds no set, not one without shards.
@@ -412,6 +480,7 @@ Result<void> RedisSet::drop() {
   requests_.add(meta_slot_, Effect::writes, "DEL", meta_key_);
   if (auto done = run([](std::size_t, RedisReply&) {}); !done) return done;
   untold_.keys = 0;
+  born_ = meta->field("born", 0);
   for (const std::uint64_t epoch : meta->epochs) {
     const auto law = decode_places(meta->field("law", epoch));
     if (!law) continue;
@@ -428,6 +497,10 @@ Result<void> RedisSet::look_again(std::uint64_t shard) {
     return Error{Code::io, address_.shown() + (late ? " has expired"
                                                     : " is gone: somebody has "
                                                       "deleted it")};
+  if (meta->field("born", 0) != born_)
+    return Error{Code::damaged,
+                 address_.shown() + (late ? " has expired" : " was deleted by somebody") +
+                     ", and was made anew since: what was added before is not in it"};
   if (meta->current != epoch_) return adopt(*meta, meta->current, key_.get());
   if (late) return Error{Code::io, address_.shown() + " has expired"};
   return Error{Code::damaged, "shard " + std::to_string(shard) + " of " + address_.shown() + " (" +

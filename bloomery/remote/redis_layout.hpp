@@ -3,11 +3,13 @@
 //    hash --mulhi--> block of 64 bytes --/ shard_blocks--> shard (a Redis string), offset in it
 //
 //    {name}:meta          a hash:  format    "bloomery 1"
+//                                  born      a random word: a set of that name that was there
+//                                            before had another, and its strings are not ours
 //                                  law:N     the numbers that fix epoch N, written once (HSETNX)
 //                                  ready:N   its shards are all there
 //                                  adds:N    keys that were new, told by everybody who adds
 //                                  form:N    what its keys are (text, u64, hash)
-//    name.gN:{tag}:i      a string: shard i of epoch N, its blocks and then one byte, the seal
+//    name.born.gN:{tag}:i a string: shard i of epoch N, its blocks and then one byte, the seal
 //
 // The highest epoch that is ready is the set. Clearing and replacing make a new epoch beside the
 // old one and then drop that: whoever still writes to it finds its shard missing, and looks again.
@@ -78,8 +80,9 @@ Result<RedisLaw> decode_places(std::string_view text);
 // Names of the Redis keys of one epoch.
 class RedisNames {
  public:
-  RedisNames(std::string name, std::uint64_t epoch, std::uint64_t shards)
-      : prefix_(name + ".g" + std::to_string(epoch) + ":{"), shards_(shards) {}
+  // `stem` is the name of the set and when it was born: "seen.0a1b2c3d".
+  RedisNames(const std::string& stem, std::uint64_t epoch, std::uint64_t shards)
+      : prefix_(stem + ".g" + std::to_string(epoch) + ":{"), shards_(shards) {}
 
   unsigned slot(std::uint64_t shard) const;
   // Valid until the next call.

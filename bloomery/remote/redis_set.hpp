@@ -39,6 +39,7 @@
 #include <bloomery/remote/redis_router.hpp>
 #include <bloomery/sets/key_rules.hpp>
 #include <bloomery/sets/plan.hpp>
+#include <bloomery/storage/file.hpp>
 
 namespace bloomery {
 
@@ -82,7 +83,7 @@ class RedisSet {
   // in one step, also for those who use it.
   static Result<RedisSet> upload(const RedisAddress& address, const RedisLaw& law,
                                  std::span<const std::byte> payload, std::uint64_t adds,
-                                 KeyForm form);
+                                 KeyForm form, Overwrite overwrite = Overwrite::replace);
 
   RedisSet(RedisSet&&) noexcept = default;
   RedisSet& operator=(RedisSet&&) noexcept = default;
@@ -133,6 +134,8 @@ class RedisSet {
   const RedisAddress& address() const { return address_; }
   KeyForm form() const { return form_; }
   std::uint64_t epoch() const { return epoch_; }
+  // What the names of its shards begin with.
+  std::string stem() const { return address_.name + "." + born_; }
   std::uint64_t adds() const { return adds_ + untold_.keys; }  // by all, as last told
   std::uint64_t in_doubt() const { return in_doubt_; }         // by this handle
   double expected_rate_now() const { return BlockedBloom::expected_rate(law_.shape, adds()); }
@@ -175,7 +178,8 @@ class RedisSet {
   Result<void> publish(const RedisLaw& law, std::uint64_t epoch, std::uint64_t adds, KeyForm form);
   Result<void> sweep(const Meta& meta, std::uint64_t below);
   Result<void> replace(RedisLaw law, std::span<const std::byte> payload, std::uint64_t adds,
-                       KeyForm form);
+                       KeyForm form, Overwrite overwrite);
+  Result<void> expect_room(const RedisLaw& law);
   Result<void> drop_shards(const RedisLaw& law, std::uint64_t epoch);
   Result<void> drop_epoch(const RedisLaw& law, std::uint64_t epoch);
   // A shard was missing: is there a new epoch to go on with? Else the Error.
@@ -209,6 +213,7 @@ class RedisSet {
   RedisLaw law_;
   std::unique_ptr<SecretKey> key_;
   std::uint64_t epoch_ = 0;
+  std::string born_;  // of the meta hash: another one is another set of the same name
   RedisNames names_{"", 0, 1};
   std::string meta_key_;
   unsigned meta_slot_ = 0;

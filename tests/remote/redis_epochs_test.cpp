@@ -21,7 +21,7 @@ class RedisEpochs : public testing::Test {
   // All the Redis keys of the set, and no other.
   void expect_only(const RedisSet& set) {
     EXPECT_EQ(redis.say({"DBSIZE"}), "(integer) " + std::to_string(set.law().shards() + 1));
-    RedisNames names("seen", set.epoch(), set.law().shards());
+    RedisNames names(set.stem(), set.epoch(), set.law().shards());
     for (std::uint64_t shard = 0; shard < set.law().shards(); ++shard)
       EXPECT_EQ(redis.say({"STRLEN", std::string(names.shard(shard))}),
                 "(integer) " + std::to_string(set.law().bytes_of(shard)));
@@ -46,7 +46,7 @@ class RedisEpochs : public testing::Test {
     FAIL() << "no key was refused";
   }
   std::string shard_of(const RedisSet& set, std::uint64_t shard) {
-    return std::string(RedisNames("seen", set.epoch(), set.law().shards()).shard(shard));
+    return std::string(RedisNames(set.stem(), set.epoch(), set.law().shards()).shard(shard));
   }
 
   LiveRedis redis;

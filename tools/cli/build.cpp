@@ -479,10 +479,11 @@ Exit run(const BuildFlags& flags, Messages& messages) {
   SetFile file{std::move(built.set), {}, flags.hash.key_file.has_value()};
   {
     const Progress writing = feed.phase("writing " + path);
+    const Overwrite overwrite = flags.output.force ? Overwrite::replace : Overwrite::refuse;
     if (order.remote)
-      file = upload_set(path, file);
+      file = upload_set(path, file, overwrite);
     else
-      save_set(path, file, flags.output.force ? Overwrite::replace : Overwrite::refuse);
+      save_set(path, file, overwrite);
   }
   if (flags.speech.json || !flags.quiet) {
     Report report;

@@ -189,10 +189,10 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
         warned = true;
         messages.warning(fmt::format(
             "{} {}: it was planned for {} keys; strangers pass at {} now, {} was asked for. Build "
-            "a "
-            "larger set, or one of kind scalable",
+            "a larger set{}",
             flags.set, was_overfull ? "was overfull before" : "is overfull now",
-            print_count(set.capacity()), print_rate(set.rate_now()), print_rate(set.rate_asked())));
+            print_count(set.capacity()), print_rate(set.rate_now()), print_rate(set.rate_asked()),
+            change.remote() != nullptr ? "" : ", or one of kind scalable"));
       });
   if (lines > 0) change.save();
   if (change.remote() != nullptr)

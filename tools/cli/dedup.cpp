@@ -130,7 +130,12 @@ class DedupRun {
   // The set on a server that others may have begun, or begin at the same moment.
   void join_others() {
     const std::string& url = *flags_.state;
-    if (remote_exists(url))
+    const bool there = remote_exists(url);
+    if (!there && is_plain_file(flags_.output.path) && size_of(*flags_.output.path) > 0)
+      refuse(fmt::format("{} has lines, and {}, which would be made now, does not know them; give "
+                         "another output",
+                         *flags_.output.path, remote_address(url).shown()));
+    if (there)
       file_.emplace(open_live_set(url, flags_.hash.key_file, Verify::checksums));
     else
       file_.emplace(
@@ -363,7 +368,9 @@ class DedupRun {
   // A set on a server has what it was given, whatever became of the lines: that must be told.
   void end_shared(LineWriter& out, const Result<DedupReport>& found,
                   const std::optional<LineWriter>& dups) {
-    warn_in_doubt(*file_->remote, "they were printed, perhaps by others too", messages_);
+    warn_in_doubt(*file_->remote,
+                  "they were printed, and may have been by others, or be once more by a later run",
+                  messages_);
     if (out.reader_gone() || (dups && dups->reader_gone()))
       refuse(
           fmt::format("nobody reads the output any more; lines that were not read are in {}, "
@@ -375,15 +382,20 @@ class DedupRun {
                                 "again",
                                 found ? "the output failed" : found.error().sentence,
                                 file_->remote->address().shown())});
-    if (!found)
+    if (!found) {
+      std::string_view why = found.error().sentence;
+      if (why.ends_with('.')) why.remove_suffix(1);
+      // What is wrong with the set or the input is wrong the next time too.
       throw Failure(Error{found.error().code,
-                          fmt::format("{}. Every line that the set has was printed; run it again "
-                                      "for the others",
-                                      found.error().sentence)});
+                          fmt::format("{}. Every line that was added was printed{}", why,
+                                      found.error().code == Code::io
+                                          ? "; run it again for the others"
+                                          : "")});
+    }
     file_->remote->tell_adds().value();
     if (how_.stop->load())
       refuse(
-          fmt::format("stopped by a signal after {} lines; every line that the set has was "
+          fmt::format("stopped by a signal after {} lines; every line that was added was "
                       "printed. Run it again for the others",
                       print_count(found->lines_in)));
   }
@@ -429,7 +441,9 @@ class DedupRun {
         "the set is overfull after {} lines, and the chance that a new line is lost now rises "
         "above {}: {}",
         print_count(so_far.lines_in), print_rate(set().rate_asked()),
-        why_overfull(by_, set().capacity())));
+        remote_ ? fmt::format("it was planned for {} keys; begin another with a larger --keys",
+                              print_count(set().capacity()))
+                : why_overfull(by_, set().capacity())));
   }
 
   void warn(const DedupReport& report) {
@@ -438,9 +452,10 @@ class DedupRun {
                                     print_count(report.no_key)));
     if (report.expected_lost <= 0.5) return;
     messages_.warning(
-        fmt::format("about {} new lines were probably taken for repeats and {}; --exact "
-                    "makes no such error, a lower --rate makes fewer",
-                    print_real(report.expected_lost), flags_.repeated ? "printed" : "lost"));
+        fmt::format("about {} new lines were probably taken for repeats and {}; {}a lower --rate "
+                    "makes fewer",
+                    print_real(report.expected_lost), flags_.repeated ? "printed" : "lost",
+                    remote_ ? "" : "--exact makes no such error, "));
   }
 
   void tell(const DedupReport& found) {

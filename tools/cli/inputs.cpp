@@ -12,6 +12,7 @@
 #include <bloomery/storage/image.hpp>
 
 #include "command.hpp"
+#include "remote_set.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -61,6 +62,8 @@ void add_output_flags(CLI::App& parser, OutputFlags& flags) {
 }
 
 LineWriter open_output(const OutputFlags& flags) {
+  if (flags.path && is_remote(*flags.path))
+    refuse("lines can not be written to a Redis server; give -o a file name");
   if (!flags.path || *flags.path == "-") return LineWriter(STDOUT_FILENO, "standard output");
   auto created =
       LineWriter::create(*flags.path, flags.force ? Overwrite::replace : Overwrite::refuse);
@@ -81,6 +84,8 @@ void expect_creatable(const std::string& path, bool force) {
 std::string set_output(const OutputFlags& flags, std::string_view command) {
   if (!flags.path) refuse(fmt::format("{} needs -o F, the set file to make", command));
   if (*flags.path == "-") refuse("a set file can not go to standard output; give -o a file name");
+  if (is_remote(*flags.path))
+    refuse(fmt::format("{} makes files; only 'bloomery build -o' puts a set on a server", command));
   expect_creatable(*flags.path, flags.force);
   return *flags.path;
 }

@@ -55,12 +55,18 @@ SetFile join_remote_set(const std::string& url, const RedisSet::Wish& wish) {
 
 bool remote_exists(const std::string& url) { return RedisSet::exists(remote_address(url)).value(); }
 
+std::uint64_t verify_remote_set(const std::string& url) {
+  RedisSet set = opened(url, {});
+  set.verify().value();
+  return set.law().shards();
+}
+
 void expect_uploadable(const std::string& url, bool force) {
   if (remote_exists(url) && !force)
     refuse(fmt::format("{} exists; --force replaces it", remote_address(url).shown()));
 }
 
-SetFile upload_set(const std::string& url, const SetFile& built) {
+SetFile upload_set(const std::string& url, const SetFile& built, Overwrite overwrite) {
   const Parts parts = built.set.parts();
   const Part& part = parts.parts.at(0);
   RedisLaw law =
@@ -69,9 +75,11 @@ SetFile upload_set(const std::string& url, const SetFile& built) {
   law.key_is_elsewhere = built.key_is_elsewhere;
   law.strip_cr = built.set.rules().strip_cr;
   law.normalisation = built.set.rules().normalisation;
-  return live(
-      RedisSet::upload(remote_address(url), law, part.payload, part.adds, built.set.rules().form)
-          .value());
+  auto uploaded = RedisSet::upload(remote_address(url), law, part.payload, part.adds,
+                                   built.set.rules().form, overwrite);
+  if (!uploaded && uploaded.error().code == Code::exists && overwrite == Overwrite::refuse)
+    refuse(uploaded.error().sentence + "; --force replaces it");
+  return live(std::move(uploaded).value());
 }
 
 void describe_remote(Report& report, const RedisSet& remote) {

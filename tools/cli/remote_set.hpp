@@ -27,8 +27,11 @@ SetFile copy_remote_set(const std::string& url, const Word& key_file);
 SetFile join_remote_set(const std::string& url, const RedisSet::Wish& wish);
 bool remote_exists(const std::string& url);
 
+// Is every shard there, whole and sealed? Throws what is not; else how many there are.
+std::uint64_t verify_remote_set(const std::string& url);
+
 // Puts a set that was built here on the server, in the place of what has that name.
-SetFile upload_set(const std::string& url, const SetFile& built);
+SetFile upload_set(const std::string& url, const SetFile& built, Overwrite overwrite);
 // Before anything is built: can it be put there?
 void expect_uploadable(const std::string& url, bool force);
 
