@@ -4,62 +4,20 @@
 
 #include <tools/redis/compat_bloom_body.hpp>
 #include <tools/redis/native_bloom_body.hpp>
-#include <tools/redis/pieces.hpp>
 #include <tools/redis/saved_io.hpp>
-#include <tools/redis/settings.hpp>
+#include <tools/redis/type_methods.hpp>
 
 namespace bloomery::redis {
 namespace {
 
 std::array<Type*, 2> types{};  // native, compat
 
-const BloomBody& body_of(const void* value) { return *static_cast<const BloomBody*>(value); }
-
-// -- what all engines share -----------------------------------------------------------------------
-
 void aof_rewrite(IO* io, Str* key, void* value) {
-  rewrite_pieces(io, "BF.LOADCHUNK", key, body_of(value));
+  rewrite_pieces(io, "BF.LOADCHUNK", key, body_of<BloomBody>(value));
 }
 
-std::size_t mem_usage(const void* value) { return body_of(value).memory_bytes(); }
-
-void digest(Digest* sum, void* value) { digest_pieces(sum, body_of(value)); }
-
-void destroy(void* value) { delete static_cast<BloomBody*>(value); }
-
-std::size_t free_effort(Str*, const void* value) {
-  return effort_to_free(body_of(value).payload_bytes());
-}
-
-void* copy(Str*, Str*, const void* value) { return body_of(value).clone().release(); }
-
-// -- bloomery-: the pieces one after the other, then an empty one ------------------------------
-
-void native_save(IO* io, void* value) {
-  for_each_piece(body_of(value), [&](std::uint64_t, std::string_view bytes) {
-    api.save_string_buffer(io, bytes.data(), bytes.size());
-  });
-  api.save_string_buffer(io, "", 0);
-}
-
-// A head promises bytes that are not there yet, so RESTORE is held to the cap; what this server
-// has saved is not.
 void* native_load(IO* io, int encoding) {
-  if (encoding != 1) return refuse(io, "bloomery-", "its encoding is unknown");
-  SavedReader reader(io);
-  const ServerBytes first = reader.bytes();
-  const std::uint64_t cap = cap_for(api.get_context_from_io(io));
-  auto set = NativeBloom::load(first.text(), cap == UINT64_MAX ? 0 : cap);
-  if (!set) return refuse(io, "bloomery-", set.error().sentence.c_str());
-  for (;;) {
-    const ServerBytes piece = reader.bytes();
-    if (reader.failed()) return refuse(io, "bloomery-", "it ends early");
-    if (piece.size() == 0) break;
-    if (auto loaded = set->load_chunk(piece.text()); !loaded) {
-      return refuse(io, "bloomery-", loaded.error().sentence.c_str());
-    }
-  }
-  return new NativeBloomBody(std::move(*set));
+  return load_native<NativeBloom, NativeBloomBody>(io, encoding, "bloomery-");
 }
 
 // -- MBbloom-- ------------------------------------------------------------------------------------
@@ -121,17 +79,13 @@ void* compat_load(IO* io, int encoding) {
 }  // namespace
 
 bool register_bf_types(Ctx* ctx) {
-  TypeMethods methods{.rdb_load = compat_load,
-                      .rdb_save = compat_save,
-                      .aof_rewrite = aof_rewrite,
-                      .mem_usage = mem_usage,
-                      .digest = digest,
-                      .free = destroy,
-                      .free_effort = free_effort,
-                      .copy = copy};
+  TypeMethods methods = shared_methods<BloomBody>();
+  methods.aof_rewrite = aof_rewrite;
+  methods.rdb_load = compat_load;
+  methods.rdb_save = compat_save;
   types[1] = api.create_data_type(ctx, "MBbloom--", 4, &methods);
   methods.rdb_load = native_load;
-  methods.rdb_save = native_save;
+  methods.rdb_save = save_native<BloomBody>;
   types[0] = api.create_data_type(ctx, "bloomery-", 1, &methods);
   return types[0] != nullptr && types[1] != nullptr;
 }

@@ -4,62 +4,20 @@
 
 #include <tools/redis/compat_cuckoo_body.hpp>
 #include <tools/redis/native_cuckoo_body.hpp>
-#include <tools/redis/pieces.hpp>
 #include <tools/redis/saved_io.hpp>
-#include <tools/redis/settings.hpp>
+#include <tools/redis/type_methods.hpp>
 
 namespace bloomery::redis {
 namespace {
 
 std::array<Type*, 2> types{};  // native, compat
 
-const CuckooBody& body_of(const void* value) { return *static_cast<const CuckooBody*>(value); }
-
-// -- what all engines share -----------------------------------------------------------------------
-
 void aof_rewrite(IO* io, Str* key, void* value) {
-  rewrite_pieces(io, "CF.LOADCHUNK", key, body_of(value));
+  rewrite_pieces(io, "CF.LOADCHUNK", key, body_of<CuckooBody>(value));
 }
 
-std::size_t mem_usage(const void* value) { return body_of(value).memory_bytes(); }
-
-void digest(Digest* sum, void* value) { digest_pieces(sum, body_of(value)); }
-
-void destroy(void* value) { delete static_cast<CuckooBody*>(value); }
-
-std::size_t free_effort(Str*, const void* value) {
-  return effort_to_free(body_of(value).payload_bytes());
-}
-
-void* copy(Str*, Str*, const void* value) { return body_of(value).clone().release(); }
-
-// -- bloomeryC: the pieces one after the other, then an empty one ------------------------------
-
-void native_save(IO* io, void* value) {
-  for_each_piece(body_of(value), [&](std::uint64_t, std::string_view bytes) {
-    api.save_string_buffer(io, bytes.data(), bytes.size());
-  });
-  api.save_string_buffer(io, "", 0);
-}
-
-// A head promises bytes that are not there yet, so RESTORE is held to the cap; what this server
-// has saved is not.
 void* native_load(IO* io, int encoding) {
-  if (encoding != 1) return refuse(io, "bloomeryC", "its encoding is unknown");
-  SavedReader reader(io);
-  const ServerBytes first = reader.bytes();
-  const std::uint64_t cap = cap_for(api.get_context_from_io(io));
-  auto set = NativeCuckoo::load(first.text(), cap == UINT64_MAX ? 0 : cap);
-  if (!set) return refuse(io, "bloomeryC", set.error().sentence.c_str());
-  for (;;) {
-    const ServerBytes piece = reader.bytes();
-    if (reader.failed()) return refuse(io, "bloomeryC", "it ends early");
-    if (piece.size() == 0) break;
-    if (auto loaded = set->load_chunk(piece.text()); !loaded) {
-      return refuse(io, "bloomeryC", loaded.error().sentence.c_str());
-    }
-  }
-  return new NativeCuckooBody(std::move(*set));
+  return load_native<NativeCuckoo, NativeCuckooBody>(io, encoding, "bloomeryC");
 }
 
 // -- MBbloomCF ------------------------------------------------------------------------------------
@@ -113,17 +71,13 @@ void* compat_load(IO* io, int encoding) {
 }  // namespace
 
 bool register_cf_types(Ctx* ctx) {
-  TypeMethods methods{.rdb_load = compat_load,
-                      .rdb_save = compat_save,
-                      .aof_rewrite = aof_rewrite,
-                      .mem_usage = mem_usage,
-                      .digest = digest,
-                      .free = destroy,
-                      .free_effort = free_effort,
-                      .copy = copy};
+  TypeMethods methods = shared_methods<CuckooBody>();
+  methods.aof_rewrite = aof_rewrite;
+  methods.rdb_load = compat_load;
+  methods.rdb_save = compat_save;
   types[1] = api.create_data_type(ctx, "MBbloomCF", 4, &methods);
   methods.rdb_load = native_load;
-  methods.rdb_save = native_save;
+  methods.rdb_save = save_native<CuckooBody>;
   types[0] = api.create_data_type(ctx, "bloomeryC", 1, &methods);
   return types[0] != nullptr && types[1] != nullptr;
 }

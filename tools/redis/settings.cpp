@@ -149,4 +149,9 @@ bool is_told_by_server(Ctx* ctx) {
 
 std::uint64_t cap_for(Ctx* ctx) { return is_told_by_server(ctx) ? UINT64_MAX : usual_cap(); }
 
+std::uint64_t native_cap_for(Ctx* ctx) {
+  const std::uint64_t cap = cap_for(ctx);
+  return cap == UINT64_MAX ? 0 : cap;
+}
+
 }  // namespace bloomery::redis

@@ -50,6 +50,8 @@ bool register_settings(Ctx* ctx);
 // To find out who tells takes the server longer than most commands, so those that seldom need it
 // try the usual cap first.
 std::uint64_t cap_for(Ctx* ctx);
+// The same for the sets of our own engine, to which 0 means that there is none.
+std::uint64_t native_cap_for(Ctx* ctx);
 inline std::uint64_t usual_cap() { return static_cast<std::uint64_t>(settings.cap_bytes); }
 bool is_told_by_server(Ctx* ctx);
 
