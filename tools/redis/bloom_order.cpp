@@ -6,6 +6,7 @@
 #include <tools/redis/bf_type.hpp>
 #include <tools/redis/compat_bloom_body.hpp>
 #include <tools/redis/native_bloom_body.hpp>
+#include <tools/redis/pieces.hpp>
 #include <tools/redis/replies.hpp>
 #include <tools/redis/secret.hpp>
 #include <tools/redis/words.hpp>
@@ -45,15 +46,8 @@ const char* read_own_word(std::string_view word, Str* value, BloomOrder& order) 
     }
   } else if (same_word(word, "LIKE")) {
     order.like = value;
-  } else if (same_word(word, "ENGINE")) {
-    const auto engine = engine_named(text_of(value));
-    if (!engine) return "ERR engine must be native or compat";
-    order.engine = *engine;
-  } else if (same_word(word, "SECRET")) {
-    order.hasher = hasher_from(text_of(value));
-    if (!order.hasher) return "ERR secret must be 32 hex digits";
   } else {
-    return "Unknown argument received";
+    return read_engine_or_secret(word, value, order);
   }
   return nullptr;
 }
@@ -83,19 +77,17 @@ const Hasher* hasher_like(Ctx* ctx, Str* name, Hasher& found) {
 }
 
 void replicate_native(Ctx* ctx, Str* name, const BloomOrder& order) {
-  // As many digits as bring the same number back.
-  char rate[32];
-  std::snprintf(rate, sizeof rate, "%.17g", order.rate);
+  const std::string rate = all_digits_of(order.rate);
   const std::string capacity = std::to_string(order.capacity);
   const std::string secret = secret_of(*order.hasher);
   if (order.window == 0 && !order.scaling) {
-    api.replicate(ctx, "BF.RESERVE", "sccccccc", name, rate, capacity.c_str(), "NONSCALING",
+    api.replicate(ctx, "BF.RESERVE", "sccccccc", name, rate.c_str(), capacity.c_str(), "NONSCALING",
                   "ENGINE", "native", "SECRET", secret.c_str());
     return;
   }
   const bool window = order.window != 0;
   const std::string number = std::to_string(window ? order.window : order.expansion);
-  api.replicate(ctx, "BF.RESERVE", "scccccccc", name, rate, capacity.c_str(),
+  api.replicate(ctx, "BF.RESERVE", "scccccccc", name, rate.c_str(), capacity.c_str(),
                 window ? "WINDOW" : "EXPANSION", number.c_str(), "ENGINE", "native", "SECRET",
                 secret.c_str());
 }
@@ -112,7 +104,6 @@ BloomBody* make_native(Ctx* ctx, OpenedKey& key, Str* name, BloomOrder& order) {
       return nullptr;
     }
   }
-  const std::uint64_t cap = cap_for(ctx);
   // What does not grow has none, also where the settings are others.
   const bool grows = order.scaling && order.window == 0;
   const std::uint32_t expansion = grows ? static_cast<std::uint32_t>(order.expansion) : 0;
@@ -122,7 +113,7 @@ BloomBody* make_native(Ctx* ctx, OpenedKey& key, Str* name, BloomOrder& order) {
                           .nonscaling = !order.scaling && order.window == 0,
                           .window = static_cast<std::uint64_t>(order.window),
                           .hasher = *order.hasher,
-                          .memory_cap = cap == UINT64_MAX ? 0 : cap};
+                          .memory_cap = native_cap_for(ctx)};
   if (auto sound = check(want); !sound) {
     api.reply_with_error(ctx, (std::string(not_made) + ": " + sound.error().sentence).c_str());
     return nullptr;
@@ -150,9 +141,7 @@ BloomBody* make_compat(Ctx* ctx, OpenedKey& key, Str* name, const BloomOrder& or
   }
   auto* body = new CompatBloomBody(std::move(*bloom));
   key.set(compat_bloom_type(), body);
-  const auto first = body->piece(0);
-  api.replicate(ctx, "BF.LOADCHUNK", "slb", name, static_cast<long long>(first.next),
-                first.bytes().data(), first.bytes().size());
+  replicate_first_piece(ctx, "BF.LOADCHUNK", name, *body);
   return body;
 }
 
@@ -178,7 +167,7 @@ const char* read_reserve(Str** argv, int argc, BloomOrder& order) {
       if (const char* why = read_expansion(argv[++n], order)) return why;
       growth.asked = order.expansion != 0;
     } else {
-      if (!valued) return "Unknown argument received";
+      if (!valued) return unknown_word;
       if (const char* why = read_own_word(word, argv[++n], order)) return why;
     }
   }
@@ -217,7 +206,7 @@ const char* read_insert(Str** argv, int argc, BloomInsert& insert) {
       }
       growth.asked = order.expansion != 0;
     } else {
-      return "Unknown argument received";
+      return unknown_word;
     }
   }
   return settle(growth, order);
@@ -233,15 +222,14 @@ BloomBody* make_bloom(Ctx* ctx, OpenedKey& key, Str* name, BloomOrder order) {
 }
 
 bool make_bloom_from(Ctx* ctx, OpenedKey& key, long long next, std::string_view piece) {
-  const std::uint64_t cap = cap_for(ctx);
   if (NativeBloom::is_first_chunk(piece)) {
-    auto set = NativeBloom::load(piece, cap == UINT64_MAX ? 0 : cap);
+    auto set = NativeBloom::load(piece, native_cap_for(ctx));
     if (!set) return false;
     key.set(native_bloom_type(), new NativeBloomBody(std::move(*set)));
     return true;
   }
   if (next != 1) return false;
-  auto bloom = CompatBloom::from_header(piece, cap);
+  auto bloom = CompatBloom::from_header(piece, cap_for(ctx));
   if (!bloom) return false;
   key.set(compat_bloom_type(), new CompatBloomBody(std::move(*bloom)));
   return true;

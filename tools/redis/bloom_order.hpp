@@ -15,6 +15,7 @@
 #include <bloomery/hash/hash.hpp>
 #include <tools/redis/api.hpp>
 #include <tools/redis/bloom_body.hpp>
+#include <tools/redis/filter_order.hpp>
 #include <tools/redis/opened_key.hpp>
 #include <tools/redis/settings.hpp>
 
@@ -34,11 +35,7 @@ struct BloomOrder {
 // From the words of BF.RESERVE. The reason why they are none, or null.
 const char* read_reserve(Str** argv, int argc, BloomOrder& order);
 
-struct BloomInsert {
-  BloomOrder order;
-  bool create = true;
-  int first_item = 0;  // stays 0 without items
-};
+using BloomInsert = InsertOf<BloomOrder>;
 const char* read_insert(Str** argv, int argc, BloomInsert& insert);
 
 // Makes the filter in an empty key. Null when it has replied with an error.

@@ -7,6 +7,7 @@
 #include <tools/redis/cf_type.hpp>
 #include <tools/redis/compat_cuckoo_body.hpp>
 #include <tools/redis/native_cuckoo_body.hpp>
+#include <tools/redis/pieces.hpp>
 #include <tools/redis/replies.hpp>
 #include <tools/redis/secret.hpp>
 #include <tools/redis/words.hpp>
@@ -43,15 +44,8 @@ const char* read_own_word(std::string_view word, const Str* value, CuckooOrder& 
       return "Bad error rate";
     }
     order.rate = rate;
-  } else if (same_word(word, "ENGINE")) {
-    const auto engine = engine_named(text_of(value));
-    if (!engine) return "ERR engine must be native or compat";
-    order.engine = *engine;
-  } else if (same_word(word, "SECRET")) {
-    order.hasher = hasher_from(text_of(value));
-    if (!order.hasher) return "ERR secret must be 32 hex digits";
   } else {
-    return "Unknown argument received";
+    return read_engine_or_secret(word, value, order);
   }
   return nullptr;
 }
@@ -64,7 +58,6 @@ CuckooBody* make_native(Ctx* ctx, OpenedKey& key, Str* name, CuckooOrder& order)
     api.reply_with_error(ctx, not_made);
     return nullptr;
   }
-  const std::uint64_t cap = cap_for(ctx);
   const double rate = order.rate.value_or(settings.bf_rate);
   auto set = NativeCuckoo::make({.rate = rate,
                                  .capacity = static_cast<std::uint64_t>(order.capacity),
@@ -72,7 +65,7 @@ CuckooBody* make_native(Ctx* ctx, OpenedKey& key, Str* name, CuckooOrder& order)
                                  .bucket_size = static_cast<std::uint32_t>(order.bucket_size),
                                  .max_iterations = static_cast<std::uint32_t>(order.max_iterations),
                                  .hasher = *order.hasher,
-                                 .memory_cap = cap == UINT64_MAX ? 0 : cap});
+                                 .memory_cap = native_cap_for(ctx)});
   if (!set) {
     const Error& error = set.error();
     const std::string sentence = std::string(not_made) + ": " + error.sentence;
@@ -81,13 +74,11 @@ CuckooBody* make_native(Ctx* ctx, OpenedKey& key, Str* name, CuckooOrder& order)
   }
   auto* body = new NativeCuckooBody(std::move(*set));
   key.set(native_cuckoo_type(), body);
-  // As many digits as bring the same number back.
-  char rate_digits[32];
-  std::snprintf(rate_digits, sizeof rate_digits, "%.17g", rate);
+  const std::string digits = all_digits_of(rate);
   const std::string secret = secret_of(*order.hasher);
   api.replicate(ctx, "CF.RESERVE", "slclclclcccccc", name, order.capacity, "BUCKETSIZE",
                 order.bucket_size, "MAXITERATIONS", order.max_iterations, "EXPANSION",
-                order.expansion, "ERROR", rate_digits, "ENGINE", "native", "SECRET",
+                order.expansion, "ERROR", digits.c_str(), "ENGINE", "native", "SECRET",
                 secret.c_str());
   return body;
 }
@@ -105,9 +96,7 @@ CuckooBody* make_compat(Ctx* ctx, OpenedKey& key, Str* name, const CuckooOrder& 
   }
   auto* body = new CompatCuckooBody(std::move(*cuckoo));
   key.set(compat_cuckoo_type(), body);
-  const auto first = body->piece(0);
-  api.replicate(ctx, "CF.LOADCHUNK", "slb", name, static_cast<long long>(first.next),
-                first.bytes().data(), first.bytes().size());
+  replicate_first_piece(ctx, "CF.LOADCHUNK", name, *body);
   return body;
 }
 
@@ -155,7 +144,7 @@ const char* read_insert(Str** argv, int argc, CuckooInsert& insert) {
         return "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
       }
     } else {
-      return "Unknown argument received";
+      return unknown_word;
     }
   }
   return nullptr;
@@ -172,15 +161,14 @@ CuckooBody* make_cuckoo(Ctx* ctx, OpenedKey& key, Str* name, CuckooOrder order) 
 
 const char* make_cuckoo_from(Ctx* ctx, OpenedKey& key, std::string_view piece) {
   constexpr const char* refused = "Couldn't create filter!";
-  const std::uint64_t cap = cap_for(ctx);
   if (NativeCuckoo::is_first_chunk(piece)) {
-    auto set = NativeCuckoo::load(piece, cap == UINT64_MAX ? 0 : cap);
+    auto set = NativeCuckoo::load(piece, native_cap_for(ctx));
     if (!set) return refused;
     key.set(native_cuckoo_type(), new NativeCuckooBody(std::move(*set)));
     return nullptr;
   }
   if (!CompatCuckoo::is_header_length(piece.size())) return "Invalid header";
-  auto cuckoo = CompatCuckoo::from_header(piece, cap);
+  auto cuckoo = CompatCuckoo::from_header(piece, cap_for(ctx));
   if (!cuckoo) return refused;
   key.set(compat_cuckoo_type(), new CompatCuckooBody(std::move(*cuckoo)));
   return nullptr;

@@ -13,6 +13,7 @@
 #include <bloomery/hash/hash.hpp>
 #include <tools/redis/api.hpp>
 #include <tools/redis/cuckoo_body.hpp>
+#include <tools/redis/filter_order.hpp>
 #include <tools/redis/opened_key.hpp>
 #include <tools/redis/settings.hpp>
 
@@ -31,11 +32,7 @@ struct CuckooOrder {
 // From the words of CF.RESERVE. The reason why they are none, or null.
 const char* read_reserve(Str** argv, int argc, CuckooOrder& order);
 
-struct CuckooInsert {
-  CuckooOrder order;
-  bool create = true;
-  int first_item = 0;  // stays 0 without items
-};
+using CuckooInsert = InsertOf<CuckooOrder>;
 const char* read_insert(Str** argv, int argc, CuckooInsert& insert);
 
 // Makes the filter in an empty key. Null when it has replied with an error.

@@ -26,6 +26,14 @@ void rewrite_pieces(IO* io, const char* command, Str* key, const Body& body) {
   });
 }
 
+// Lets a replica make the same new filter: its first piece is all there is to say of it.
+template <class Body>
+void replicate_first_piece(Ctx* ctx, const char* command, Str* name, const Body& body) {
+  const typename Body::Piece first = body.piece(0);
+  api.replicate(ctx, command, "slb", name, static_cast<long long>(first.next), first.bytes().data(),
+                first.bytes().size());
+}
+
 template <class Body>
 void digest_pieces(Digest* sum, const Body& body) {
   for_each_piece(body, [&](std::uint64_t, std::string_view bytes) {
