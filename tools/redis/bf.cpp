@@ -7,7 +7,9 @@
 
 #include <tools/redis/bf_type.hpp>
 #include <tools/redis/bloom_order.hpp>
+#include <tools/redis/command_args.hpp>
 #include <tools/redis/commands.hpp>
+#include <tools/redis/filter_commands.hpp>
 #include <tools/redis/native_bloom_body.hpp>
 #include <tools/redis/opened_key.hpp>
 #include <tools/redis/replies.hpp>
@@ -17,44 +19,7 @@
 namespace bloomery::redis {
 namespace {
 
-// What a name stands for, for commands that do not make filters: a body, or the error replied.
-struct Asked {
-  BloomBody* body = nullptr;
-  int replied = ok;
-};
-
-Asked ask_for(Ctx* ctx, const OpenedKey& key) {
-  if (key.missing()) return {.replied = api.reply_with_error(ctx, not_found)};
-  BloomBody* body = bloom_in(key);
-  if (body == nullptr) return {.replied = api.reply_with_error(ctx, wrong_type)};
-  return {.body = body};
-}
-
-// -- making ---------------------------------------------------------------------------------------
-
-// A cluster asks where the keys are, and looks for no word by itself.
-int tell_keys(Ctx* ctx, Str** argv, int argc) {
-  api.key_at_pos(ctx, 1);
-  const int like = 4 + find_word(argv + 4, std::max(0, argc - 4), "LIKE");
-  if (like + 1 < argc) api.key_at_pos(ctx, like + 1);
-  return ok;
-}
-
-int bf_reserve(Ctx* ctx, Str** argv, int argc) {
-  if (api.is_keys_position_request(ctx) != 0) return tell_keys(ctx, argv, argc);
-  if (argc < 4) return api.wrong_arity(ctx);
-  BloomOrder order;
-  if (const char* why = read_reserve(argv, argc, order)) return api.reply_with_error(ctx, why);
-  OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
-  if (!key.missing()) {
-    return api.reply_with_error(ctx, bloom_in(key) != nullptr ? item_exists : wrong_type);
-  }
-  if (make_bloom(ctx, key, argv[1], order) == nullptr) return ok;
-  announce(ctx, "bf.reserve", argv[1]);
-  return api.reply_with_simple_string(ctx, "OK");
-}
-
-// -- adding ---------------------------------------------------------------------------------------
+// -- how Bloom filters take keys ------------------------------------------------------------------
 
 const char* error_of(AddOutcome added) {
   return added == AddOutcome::full ? "ERR non scaling filter is full"
@@ -69,15 +34,6 @@ void reply_added(Ctx* ctx, AddOutcome added) {
   }
 }
 
-// Adds the words and replies: with an array, or with the one answer. The array ends at the first
-// failure.
-struct Adding {
-  Str** words;
-  int count;
-  const char* event;
-  bool many;
-};
-
 std::size_t add_all(Ctx* ctx, BloomBody& body, std::span<const std::string_view> keys,
                     std::span<AddOutcome> answers) {
   const std::size_t answered = body.add_all(keys, usual_cap(), answers);
@@ -86,12 +42,11 @@ std::size_t add_all(Ctx* ctx, BloomBody& body, std::span<const std::string_view>
   return done + body.add_all(keys.subspan(done), UINT64_MAX, answers.subspan(done));
 }
 
+// Adds the words and replies: with an array, or with the one answer. The array ends at the first
+// failure.
 int add_words(Ctx* ctx, Str* name, BloomBody& body, const Adding& adding) {
-  // Reused from command to command; the server runs them on one thread.
-  static std::vector<std::string_view> keys;
   static std::vector<AddOutcome> answers;
-  keys.clear();
-  for (int n = 0; n < adding.count; ++n) keys.push_back(text_of(adding.words[n]));
+  const auto keys = texts_of(adding.words);
   answers.resize(keys.size());
   const std::size_t answered = add_all(ctx, body, keys, answers);
   bool changed = body.changes_when_seen();
@@ -100,79 +55,48 @@ int add_words(Ctx* ctx, Str* name, BloomBody& body, const Adding& adding) {
     changed |= answers[n] == AddOutcome::fresh;
     reply_added(ctx, answers[n]);
   }
-  if (changed) {
-    api.replicate_verbatim(ctx);
-    announce(ctx, adding.event, name);
-  }
+  if (changed) tell_change(ctx, adding.event, name);
   return ok;
 }
 
-int add_or_make(Ctx* ctx, Str* name, const BloomOrder& order, const Adding& adding) {
-  OpenedKey key(ctx, name, key_mode::read | key_mode::write);
-  BloomBody* body = bloom_in(key);
-  if (body == nullptr) {
-    if (!key.missing()) return api.reply_with_error(ctx, wrong_type);
-    body = make_bloom(ctx, key, name, order);
-    if (body == nullptr) return ok;
-  }
-  return add_words(ctx, name, *body, adding);
+struct Blooms {
+  using Order = BloomOrder;
+  using Insert = BloomInsert;
+  static constexpr auto in = bloom_in;
+  static constexpr auto make = make_bloom;
+  static constexpr auto add = add_words;
+};
+
+// -- making and adding ----------------------------------------------------------------------------
+
+// A cluster asks where the keys are, and looks for no word by itself.
+int tell_keys(Ctx* ctx, Str** argv, int argc) {
+  api.key_at_pos(ctx, 1);
+  const int like = 4 + find_word(argv + 4, std::max(0, argc - 4), "LIKE");
+  if (like + 1 < argc) api.key_at_pos(ctx, like + 1);
+  return ok;
+}
+
+int bf_reserve(Ctx* ctx, Str** argv, int argc) {
+  if (api.is_keys_position_request(ctx) != 0) return tell_keys(ctx, argv, argc);
+  if (argc < 4) return api.wrong_arity(ctx);
+  BloomOrder order;
+  if (const char* why = read_reserve(argv, argc, order)) return api.reply_with_error(ctx, why);
+  return reserve<Blooms>(ctx, argv[1], order, "bf.reserve");
 }
 
 int bf_add(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
-  return add_or_make(ctx, argv[1], {}, {argv + 2, 1, "bf.add", false});
+  return add_or_make<Blooms>(ctx, argv[1], {}, {{argv + 2, 1}, "bf.add", false});
 }
 
 int bf_madd(Ctx* ctx, Str** argv, int argc) {
   if (argc < 3) return api.wrong_arity(ctx);
-  return add_or_make(ctx, argv[1], {}, {argv + 2, argc - 2, "bf.madd", true});
+  return add_or_make<Blooms>(ctx, argv[1], {}, {{argv + 2, argv + argc}, "bf.madd"});
 }
 
 int bf_insert(Ctx* ctx, Str** argv, int argc) {
-  if (argc < 4) return api.wrong_arity(ctx);
-  BloomInsert insert;
-  if (const char* why = read_insert(argv, argc, insert)) return api.reply_with_error(ctx, why);
-  if (insert.first_item == 0) return api.wrong_arity(ctx);
-  const Adding adding{argv + insert.first_item, argc - insert.first_item, "bf.insert", true};
-  if (!insert.create) {
-    OpenedKey key(ctx, argv[1], key_mode::read);
-    if (key.missing()) return api.reply_with_error(ctx, not_found);
-  }
-  return add_or_make(ctx, argv[1], insert.order, adding);
-}
-
-// -- asking ---------------------------------------------------------------------------------------
-
-// A missing key and one of another type contain nothing, as in RedisBloom.
-int ask_words(Ctx* ctx, Str** argv, int argc, bool many) {
-  static std::vector<std::string_view> keys;
-  static std::array<bool, 256> answers;
-  OpenedKey key(ctx, argv[1], key_mode::read);
-  const BloomBody* body = bloom_in(key);
-  if (many) api.reply_with_array(ctx, argc - 2);
-  for (int begin = 2; begin < argc; begin += static_cast<int>(answers.size())) {
-    const int end = std::min(argc, begin + static_cast<int>(answers.size()));
-    const auto count = static_cast<std::size_t>(end - begin);
-    if (body != nullptr) {
-      keys.clear();
-      for (int n = begin; n < end; ++n) keys.push_back(text_of(argv[n]));
-      body->may_contain_all(keys, std::span(answers).first(count));
-    } else {
-      answers.fill(false);
-    }
-    for (std::size_t n = 0; n < count; ++n) api.reply_with_bool(ctx, answers[n]);
-  }
-  return ok;
-}
-
-int bf_exists(Ctx* ctx, Str** argv, int argc) {
-  if (argc != 3) return api.wrong_arity(ctx);
-  return ask_words(ctx, argv, argc, false);
-}
-
-int bf_mexists(Ctx* ctx, Str** argv, int argc) {
-  if (argc < 3) return api.wrong_arity(ctx);
-  return ask_words(ctx, argv, argc, true);
+  return insert_words<Blooms>(ctx, argv, argc, {{}, "bf.insert"});
 }
 
 int bf_card(Ctx* ctx, Str** argv, int argc) {
@@ -188,8 +112,11 @@ int bf_card(Ctx* ctx, Str** argv, int argc) {
 
 // The native filter in a key; null when it has replied with an error.
 NativeBloomBody* native_in(Ctx* ctx, const OpenedKey& key) {
-  const auto [body, replied] = ask_for(ctx, key);
-  if (body == nullptr) return nullptr;
+  BloomBody* body = bloom_in(key);
+  if (body == nullptr) {
+    reply_absent(ctx, key);
+    return nullptr;
+  }
   if (body->native() == nullptr) {
     api.reply_with_error(ctx, "ERR BF.MERGE needs filters of the native engine");
   }
@@ -209,16 +136,14 @@ int bf_merge(Ctx* ctx, Str** argv, int argc) {
       auto copy = body->set().clone();
       if (!copy) return api.reply_with_error(ctx, "ERR Insufficient memory to create filter");
       merged.emplace(std::move(*copy));
-      const std::uint64_t cap = cap_for(ctx);
-      merged->cap_memory(cap == UINT64_MAX ? 0 : cap);
+      merged->cap_memory(native_cap_for(ctx));
     } else if (auto done = merged->merge(body->set()); !done) {
       return api.reply_with_error(ctx, ("ERR " + done.error().sentence).c_str());
     }
   }
   const double rate = merged->info().rate_now;
   target.set(native_bloom_type(), new NativeBloomBody(std::move(*merged)));
-  api.replicate_verbatim(ctx);
-  announce(ctx, "bf.merge", argv[1]);
+  tell_change(ctx, "bf.merge", argv[1]);
   return api.reply_with_double(ctx, rate);
 }
 
@@ -259,8 +184,8 @@ const std::array figures = {
 int bf_info(Ctx* ctx, Str** argv, int argc) {
   if (argc != 2 && argc != 3) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read);
-  const auto [body, replied] = ask_for(ctx, key);
-  if (body == nullptr) return replied;
+  BloomBody* body = bloom_in(key);
+  if (body == nullptr) return reply_absent(ctx, key);
   if (argc == 2) {
     const std::size_t told = body->native() != nullptr ? figures.size() : plain_figures;
     api.reply_with_map(ctx, static_cast<long>(told));
@@ -287,8 +212,8 @@ int bf_info(Ctx* ctx, Str** argv, int argc) {
 int bf_debug(Ctx* ctx, Str** argv, int argc) {
   if (argc != 2) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read);
-  const auto [body, replied] = ask_for(ctx, key);
-  if (body == nullptr) return replied;
+  const BloomBody* body = bloom_in(key);
+  if (body == nullptr) return reply_absent(ctx, key);
   const auto lines = body->debug_lines();
   api.reply_with_array(ctx, static_cast<long>(lines.size()));
   for (const std::string& line : lines) reply_text(ctx, line);
@@ -300,8 +225,8 @@ int bf_debug(Ctx* ctx, Str** argv, int argc) {
 int bf_scandump(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read);
-  const auto [body, replied] = ask_for(ctx, key);
-  if (body == nullptr) return replied;
+  const BloomBody* body = bloom_in(key);
+  if (body == nullptr) return reply_absent(ctx, key);
   long long position;
   if (api.string_to_long_long(argv[2], &position) != ok) {
     return api.reply_with_error(ctx, "Second argument must be numeric");
@@ -337,68 +262,43 @@ int bf_loadchunk(Ctx* ctx, Str** argv, int argc) {
       return api.reply_with_error(ctx, "ERR received bad data");
     }
   } else {
-    const auto [body, replied] = ask_for(ctx, key);
-    if (body == nullptr) return replied;
+    BloomBody* body = bloom_in(key);
+    if (body == nullptr) return reply_absent(ctx, key);
     const auto loaded = next > 0 ? body->load_piece(static_cast<std::uint64_t>(next), bytes)
                                  : BloomBody::Loaded::no_link;
     if (const char* why = error_of(loaded)) return api.reply_with_error(ctx, why);
   }
-  api.replicate_verbatim(ctx);
-  announce(ctx, "bf.loadchunk", argv[1]);
+  tell_change(ctx, "bf.loadchunk", argv[1]);
   return api.reply_with_simple_string(ctx, "OK");
 }
 
 // -- what COMMAND DOCS tells ----------------------------------------------------------------------
 
-constexpr Arg key_arg{.name = "key", .kind = ArgKind::key, .key_spec_index = 0};
-constexpr Arg item_arg{.name = "item"};
-constexpr Arg items_arg{.name = "item", .flags = arg_flag::multiple};
-constexpr Arg expansion_arg{.name = "expansion",
-                            .kind = ArgKind::integer,
-                            .token = "EXPANSION",
-                            .flags = arg_flag::optional};
-constexpr Arg nonscaling_arg{.name = "nonscaling",
-                             .kind = ArgKind::pure_token,
-                             .token = "NONSCALING",
-                             .flags = arg_flag::optional};
+constexpr Arg expansion_arg = number_arg("expansion", "EXPANSION");
+constexpr Arg nonscaling_arg = bare_arg("nonscaling", "NONSCALING");
 
-const Arg only_key[] = {key_arg, {}};
-const Arg key_item[] = {key_arg, item_arg, {}};
-const Arg key_items[] = {key_arg, items_arg, {}};
-const Arg reserve_args[] = {
-    key_arg,
-    {.name = "error_rate", .kind = ArgKind::real},
-    {.name = "capacity", .kind = ArgKind::integer},
-    expansion_arg,
-    nonscaling_arg,
-    {.name = "window", .kind = ArgKind::integer, .token = "WINDOW", .flags = arg_flag::optional},
-    {.name = "like",
-     .kind = ArgKind::key,
-     .key_spec_index = 1,
-     .token = "LIKE",
-     .flags = arg_flag::optional},
-    {.name = "engine", .token = "ENGINE", .flags = arg_flag::optional},
-    {.name = "secret", .token = "SECRET", .flags = arg_flag::optional},
-    {}};
+const Arg reserve_args[] = {key_arg,
+                            {.name = "error_rate", .kind = ArgKind::real},
+                            {.name = "capacity", .kind = ArgKind::integer},
+                            expansion_arg,
+                            nonscaling_arg,
+                            number_arg("window", "WINDOW"),
+                            {.name = "like",
+                             .kind = ArgKind::key,
+                             .key_spec_index = 1,
+                             .token = "LIKE",
+                             .flags = arg_flag::optional},
+                            engine_arg,
+                            secret_arg,
+                            {}};
 const Arg merge_args[] = {
     key_arg,
     {.name = "source", .kind = ArgKind::key, .key_spec_index = 1, .flags = arg_flag::multiple},
     {}};
-const Arg insert_args[] = {
-    key_arg,
-    {.name = "capacity",
-     .kind = ArgKind::integer,
-     .token = "CAPACITY",
-     .flags = arg_flag::optional},
-    {.name = "error", .kind = ArgKind::real, .token = "ERROR", .flags = arg_flag::optional},
-    expansion_arg,
-    {.name = "nocreate",
-     .kind = ArgKind::pure_token,
-     .token = "NOCREATE",
-     .flags = arg_flag::optional},
-    nonscaling_arg,
-    {.name = "items", .token = "ITEMS", .flags = arg_flag::multiple},
-    {}};
+const Arg insert_args[] = {key_arg,      number_arg("capacity", "CAPACITY"),
+                           error_arg,    expansion_arg,
+                           nocreate_arg, nonscaling_arg,
+                           inserted_arg, {}};
 const Arg figure_tokens[] = {
     {.name = "capacity", .kind = ArgKind::pure_token, .token = "CAPACITY"},
     {.name = "size", .kind = ArgKind::pure_token, .token = "SIZE"},
@@ -414,12 +314,6 @@ const Arg info_args[] = {key_arg,
                           .flags = arg_flag::optional,
                           .subargs = figure_tokens},
                          {}};
-const Arg scandump_args[] = {key_arg, {.name = "iterator", .kind = ArgKind::integer}, {}};
-const Arg loadchunk_args[] = {
-    key_arg, {.name = "iterator", .kind = ArgKind::integer}, {.name = "data"}, {}};
-
-constexpr const char* writes = "write deny-oom";
-constexpr const char* reads = "readonly fast";
 
 const std::array commands = {
     CommandEntry{"bf.reserve", bf_reserve, "write deny-oom getkeys-api", -4,
@@ -431,9 +325,10 @@ const std::array commands = {
     CommandEntry{"bf.insert", bf_insert, writes, -4,
                  "Adds items to a Bloom filter, made with these options if there is none",
                  "O(k * n), n items, k probes for each link", insert_args},
-    CommandEntry{"bf.exists", bf_exists, reads, 3, "Tells if an item may be in a Bloom filter",
+    CommandEntry{"bf.exists", exists<Blooms>, reads, 3, "Tells if an item may be in a Bloom filter",
                  "O(k), k probes for each link", key_item},
-    CommandEntry{"bf.mexists", bf_mexists, reads, -3, "Tells which items may be in a Bloom filter",
+    CommandEntry{"bf.mexists", mexists<Blooms>, reads, -3,
+                 "Tells which items may be in a Bloom filter",
                  "O(k * n), n items, k probes for each link", key_items},
     CommandEntry{"bf.card", bf_card, reads, 2, "Tells how many items a Bloom filter has taken",
                  "O(1)", only_key},

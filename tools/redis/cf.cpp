@@ -7,8 +7,10 @@
 #include <vector>
 
 #include <tools/redis/cf_type.hpp>
+#include <tools/redis/command_args.hpp>
 #include <tools/redis/commands.hpp>
 #include <tools/redis/cuckoo_order.hpp>
+#include <tools/redis/filter_commands.hpp>
 #include <tools/redis/opened_key.hpp>
 #include <tools/redis/replies.hpp>
 #include <tools/redis/settings.hpp>
@@ -17,43 +19,7 @@
 namespace bloomery::redis {
 namespace {
 
-// What a name stands for, for commands that do not make filters: a body, or the error replied.
-struct Asked {
-  CuckooBody* body = nullptr;
-  int replied = ok;
-};
-
-Asked ask_for(Ctx* ctx, const OpenedKey& key) {
-  if (key.missing()) return {.replied = api.reply_with_error(ctx, not_found)};
-  CuckooBody* body = cuckoo_in(key);
-  if (body == nullptr) return {.replied = api.reply_with_error(ctx, wrong_type)};
-  return {.body = body};
-}
-
-// -- making ---------------------------------------------------------------------------------------
-
-int cf_reserve(Ctx* ctx, Str** argv, int argc) {
-  if (argc < 3 || argc % 2 == 0) return api.wrong_arity(ctx);
-  CuckooOrder order;
-  if (const char* why = read_reserve(argv, argc, order)) return api.reply_with_error(ctx, why);
-  OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
-  if (!key.missing()) {
-    return api.reply_with_error(ctx, cuckoo_in(key) != nullptr ? item_exists : wrong_type);
-  }
-  if (make_cuckoo(ctx, key, argv[1], order) == nullptr) return ok;
-  announce(ctx, "cf.reserve", argv[1]);
-  return api.reply_with_simple_string(ctx, "OK");
-}
-
-// -- adding ---------------------------------------------------------------------------------------
-
-struct Adding {
-  Str** words;
-  int count;
-  const char* event;
-  bool many;        // reply with an array
-  bool only_fresh;  // not if it is there
-};
+// -- how cuckoo filters take keys -----------------------------------------------------------------
 
 constexpr const char* out_of_memory = "ERR Insufficient memory";
 
@@ -89,103 +55,57 @@ int add_words(Ctx* ctx, Str* name, CuckooBody& body, const Adding& adding) {
       !is_told_by_server(ctx)) {
     return api.reply_with_error(ctx, "Maximum expansions reached");
   }
-  // Reused from command to command; the server runs them on one thread.
-  static std::vector<std::string_view> keys;
   static std::vector<AddOutcome> answers;
-  keys.clear();
-  for (int n = 0; n < adding.count; ++n) keys.push_back(text_of(adding.words[n]));
+  const auto keys = texts_of(adding.words);
   answers.resize(keys.size());
   add_all(ctx, body, keys, adding, answers);
   bool changed = false;
   const bool resp3 = adding.many && speaks_resp3(ctx);
-  if (adding.many) api.reply_with_array(ctx, adding.count);
+  if (adding.many) api.reply_with_array(ctx, static_cast<long>(answers.size()));
   for (const AddOutcome added : answers) {
     changed |= added == AddOutcome::fresh;
     reply_added(ctx, added, adding, resp3);
   }
-  if (changed) {
-    api.replicate_verbatim(ctx);
-    announce(ctx, adding.event, name);
-  }
+  if (changed) tell_change(ctx, adding.event, name);
   return ok;
 }
 
-int add_or_make(Ctx* ctx, Str* name, const CuckooOrder& order, const Adding& adding) {
-  OpenedKey key(ctx, name, key_mode::read | key_mode::write);
-  CuckooBody* body = cuckoo_in(key);
-  if (body == nullptr) {
-    if (!key.missing()) return api.reply_with_error(ctx, wrong_type);
-    body = make_cuckoo(ctx, key, name, order);
-    if (body == nullptr) return ok;
-  }
-  return add_words(ctx, name, *body, adding);
+struct Cuckoos {
+  using Order = CuckooOrder;
+  using Insert = CuckooInsert;
+  static constexpr auto in = cuckoo_in;
+  static constexpr auto make = make_cuckoo;
+  static constexpr auto add = add_words;
+};
+
+// -- making and adding ----------------------------------------------------------------------------
+
+int cf_reserve(Ctx* ctx, Str** argv, int argc) {
+  if (argc < 3 || argc % 2 == 0) return api.wrong_arity(ctx);
+  CuckooOrder order;
+  if (const char* why = read_reserve(argv, argc, order)) return api.reply_with_error(ctx, why);
+  return reserve<Cuckoos>(ctx, argv[1], order, "cf.reserve");
 }
 
 int cf_add(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
-  return add_or_make(ctx, argv[1], {}, {argv + 2, 1, "cf.add", false, false});
+  return add_or_make<Cuckoos>(ctx, argv[1], {}, {{argv + 2, 1}, "cf.add", false});
 }
 
 int cf_addnx(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
-  return add_or_make(ctx, argv[1], {}, {argv + 2, 1, "cf.addnx", false, true});
-}
-
-int insert_words(Ctx* ctx, Str** argv, int argc, Adding adding) {
-  if (argc < 4) return api.wrong_arity(ctx);
-  CuckooInsert insert;
-  if (const char* why = read_insert(argv, argc, insert)) return api.reply_with_error(ctx, why);
-  if (insert.first_item == 0) return api.wrong_arity(ctx);
-  adding.words = argv + insert.first_item;
-  adding.count = argc - insert.first_item;
-  if (!insert.create) {
-    OpenedKey key(ctx, argv[1], key_mode::read);
-    if (key.missing()) return api.reply_with_error(ctx, not_found);
-  }
-  return add_or_make(ctx, argv[1], insert.order, adding);
+  return add_or_make<Cuckoos>(ctx, argv[1], {}, {{argv + 2, 1}, "cf.addnx", false, true});
 }
 
 int cf_insert(Ctx* ctx, Str** argv, int argc) {
-  return insert_words(ctx, argv, argc, {nullptr, 0, "cf.insert", true, false});
+  return insert_words<Cuckoos>(ctx, argv, argc, {{}, "cf.insert"});
 }
 
 int cf_insertnx(Ctx* ctx, Str** argv, int argc) {
-  return insert_words(ctx, argv, argc, {nullptr, 0, "cf.insertnx", true, true});
+  return insert_words<Cuckoos>(ctx, argv, argc, {{}, "cf.insertnx", true, true});
 }
 
-// -- asking and removing --------------------------------------------------------------------------
-
-// A missing key and one of another type contain nothing, as in RedisBloom.
-int ask_words(Ctx* ctx, Str** argv, int argc, bool many) {
-  static std::vector<std::string_view> keys;
-  static std::array<bool, 256> answers;
-  OpenedKey key(ctx, argv[1], key_mode::read);
-  const CuckooBody* body = cuckoo_in(key);
-  if (many) api.reply_with_array(ctx, argc - 2);
-  for (int begin = 2; begin < argc; begin += static_cast<int>(answers.size())) {
-    const int end = std::min(argc, begin + static_cast<int>(answers.size()));
-    const auto count = static_cast<std::size_t>(end - begin);
-    if (body != nullptr) {
-      keys.clear();
-      for (int n = begin; n < end; ++n) keys.push_back(text_of(argv[n]));
-      body->may_contain_all(keys, std::span(answers).first(count));
-    } else {
-      answers.fill(false);
-    }
-    for (std::size_t n = 0; n < count; ++n) api.reply_with_bool(ctx, answers[n]);
-  }
-  return ok;
-}
-
-int cf_exists(Ctx* ctx, Str** argv, int argc) {
-  if (argc != 3) return api.wrong_arity(ctx);
-  return ask_words(ctx, argv, argc, false);
-}
-
-int cf_mexists(Ctx* ctx, Str** argv, int argc) {
-  if (argc < 3) return api.wrong_arity(ctx);
-  return ask_words(ctx, argv, argc, true);
-}
+// -- counting and removing ------------------------------------------------------------------------
 
 int cf_count(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
@@ -200,10 +120,7 @@ int cf_del(Ctx* ctx, Str** argv, int argc) {
   CuckooBody* body = cuckoo_in(key);
   if (body == nullptr) return api.reply_with_error(ctx, "Not found");
   const bool removed = body->remove(text_of(argv[2]));
-  if (removed) {
-    api.replicate_verbatim(ctx);
-    announce(ctx, "cf.del", argv[1]);
-  }
+  if (removed) tell_change(ctx, "cf.del", argv[1]);
   return api.reply_with_bool(ctx, removed);
 }
 
@@ -213,8 +130,7 @@ int cf_compact(Ctx* ctx, Str** argv, int argc) {
   CuckooBody* body = cuckoo_in(key);
   if (body == nullptr) return api.reply_with_error(ctx, "Cuckoo filter was not found");
   body->compact();
-  api.replicate_verbatim(ctx);
-  announce(ctx, "cf.compact", argv[1]);
+  tell_change(ctx, "cf.compact", argv[1]);
   return api.reply_with_simple_string(ctx, "OK");
 }
 
@@ -223,8 +139,8 @@ int cf_compact(Ctx* ctx, Str** argv, int argc) {
 int cf_info(Ctx* ctx, Str** argv, int argc) {
   if (argc != 2) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read);
-  const auto [body, replied] = ask_for(ctx, key);
-  if (body == nullptr) return replied;
+  const CuckooBody* body = cuckoo_in(key);
+  if (body == nullptr) return reply_absent(ctx, key);
   const CuckooBody::Info info = body->info();
   const std::pair<const char*, std::uint64_t> figures[] = {
       {"Size", info.bytes},
@@ -247,8 +163,8 @@ int cf_info(Ctx* ctx, Str** argv, int argc) {
 int cf_debug(Ctx* ctx, Str** argv, int argc) {
   if (argc != 2) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read);
-  const auto [body, replied] = ask_for(ctx, key);
-  if (body == nullptr) return replied;
+  const CuckooBody* body = cuckoo_in(key);
+  if (body == nullptr) return reply_absent(ctx, key);
   return reply_text(ctx, body->debug_line());
 }
 
@@ -257,8 +173,8 @@ int cf_debug(Ctx* ctx, Str** argv, int argc) {
 int cf_scandump(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read);
-  const auto [body, replied] = ask_for(ctx, key);
-  if (body == nullptr) return replied;
+  const CuckooBody* body = cuckoo_in(key);
+  if (body == nullptr) return reply_absent(ctx, key);
   long long position;
   if (api.string_to_long_long(argv[2], &position) != ok || position < 0) {
     return api.reply_with_error(ctx, "Invalid position");
@@ -285,54 +201,32 @@ int cf_loadchunk(Ctx* ctx, Str** argv, int argc) {
       return api.reply_with_error(ctx, why);
     }
   } else {
-    const auto [body, replied] = ask_for(ctx, key);
-    if (body == nullptr) return replied;
+    CuckooBody* body = cuckoo_in(key);
+    if (body == nullptr) return reply_absent(ctx, key);
     if (next == 1) return api.reply_with_error(ctx, item_exists);
     if (!body->load_piece(static_cast<std::uint64_t>(next), bytes)) {
       return api.reply_with_error(ctx, "Couldn't load chunk!");
     }
   }
-  api.replicate_verbatim(ctx);
-  announce(ctx, "cf.loadchunk", argv[1]);
+  tell_change(ctx, "cf.loadchunk", argv[1]);
   return api.reply_with_simple_string(ctx, "OK");
 }
 
 // -- what COMMAND DOCS tells ----------------------------------------------------------------------
 
-constexpr Arg key_arg{.name = "key", .kind = ArgKind::key, .key_spec_index = 0};
+const Arg reserve_args[] = {key_arg,
+                            {.name = "capacity", .kind = ArgKind::integer},
+                            number_arg("bucketsize", "BUCKETSIZE"),
+                            number_arg("maxiterations", "MAXITERATIONS"),
+                            number_arg("expansion", "EXPANSION"),
+                            error_arg,
+                            engine_arg,
+                            secret_arg,
+                            {}};
+const Arg insert_args[] = {
+    key_arg, number_arg("capacity", "CAPACITY"), nocreate_arg, inserted_arg, {}};
 
-constexpr Arg number_arg(const char* name, const char* token) {
-  return {.name = name, .kind = ArgKind::integer, .token = token, .flags = arg_flag::optional};
-}
-
-const Arg only_key[] = {key_arg, {}};
-const Arg key_item[] = {key_arg, {.name = "item"}, {}};
-const Arg key_items[] = {key_arg, {.name = "item", .flags = arg_flag::multiple}, {}};
-const Arg reserve_args[] = {
-    key_arg,
-    {.name = "capacity", .kind = ArgKind::integer},
-    number_arg("bucketsize", "BUCKETSIZE"),
-    number_arg("maxiterations", "MAXITERATIONS"),
-    number_arg("expansion", "EXPANSION"),
-    {.name = "error", .kind = ArgKind::real, .token = "ERROR", .flags = arg_flag::optional},
-    {.name = "engine", .token = "ENGINE", .flags = arg_flag::optional},
-    {.name = "secret", .token = "SECRET", .flags = arg_flag::optional},
-    {}};
-const Arg insert_args[] = {key_arg,
-                           number_arg("capacity", "CAPACITY"),
-                           {.name = "nocreate",
-                            .kind = ArgKind::pure_token,
-                            .token = "NOCREATE",
-                            .flags = arg_flag::optional},
-                           {.name = "items", .token = "ITEMS", .flags = arg_flag::multiple},
-                           {}};
-const Arg scandump_args[] = {key_arg, {.name = "iterator", .kind = ArgKind::integer}, {}};
-const Arg loadchunk_args[] = {
-    key_arg, {.name = "iterator", .kind = ArgKind::integer}, {.name = "data"}, {}};
-
-constexpr const char* writes = "write deny-oom";
 constexpr const char* shrinks = "write fast";
-constexpr const char* reads = "readonly fast";
 
 const std::array commands = {
     CommandEntry{"cf.reserve", cf_reserve, writes, -3, "Creates an empty cuckoo filter", "O(1)",
@@ -349,10 +243,11 @@ const std::array commands = {
     CommandEntry{"cf.insertnx", cf_insertnx, writes, -4,
                  "Adds the items that are not there yet to a cuckoo filter",
                  "O(n * (k + i)), n items, k tables, i iterations", insert_args},
-    CommandEntry{"cf.exists", cf_exists, reads, 3, "Tells if an item may be in a cuckoo filter",
-                 "O(k), k tables", key_item},
-    CommandEntry{"cf.mexists", cf_mexists, reads, -3, "Tells which items may be in a cuckoo filter",
-                 "O(k * n), n items, k tables", key_items},
+    CommandEntry{"cf.exists", exists<Cuckoos>, reads, 3,
+                 "Tells if an item may be in a cuckoo filter", "O(k), k tables", key_item},
+    CommandEntry{"cf.mexists", mexists<Cuckoos>, reads, -3,
+                 "Tells which items may be in a cuckoo filter", "O(k * n), n items, k tables",
+                 key_items},
     CommandEntry{"cf.count", cf_count, reads, 3,
                  "Tells how often an item may be in a cuckoo filter", "O(k), k tables", key_item},
     CommandEntry{"cf.del", cf_del, shrinks, 3, "Takes an item out of a cuckoo filter, once",
