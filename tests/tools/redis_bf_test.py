@@ -3,42 +3,15 @@
 
     BLOOMERY_MODULE=path/to/bloomery.so redis_bf_test.py
 """
-import os
-import sys
 import unittest
 
 from redis_laws import Bloom
+from redis_module import MODULE, NOT_FOUND, OK, WRONG_TYPE, ModuleCase
+from redis_module import arity, both, error, flag, flags
 from redis_server import RedisServer
 from resp import Resp, RespError
 
-MODULE = os.environ.get("BLOOMERY_MODULE") or sys.exit("set BLOOMERY_MODULE to bloomery.so")
-WRONG_TYPE = RespError("WRONGTYPE Operation against a key holding the wrong kind of value")
-FULL = RespError("ERR non scaling filter is full")
-NOT_FOUND = RespError("ERR not found")
-OK = "OK"
-
-
-def error(text):
-    return RespError(text)
-
-
-def arity(command):
-    return RespError(f"ERR wrong number of arguments for '{command.lower()}' command")
-
-
-def both(reply):
-    return reply, reply
-
-
-def flags(*numbers):
-    """An array of 0 and 1, which are booleans in RESP3."""
-    return list(numbers), [number == 1 for number in numbers]
-
-
-def flag(number):
-    return number, number == 1
-
-
+FULL = error("ERR non scaling filter is full")
 SMALL = [("BF.RESERVE", "f", "0.01", "4", "NONSCALING"), ("BF.MADD", "f", "a", "b", "c")]
 INFO = [b"Capacity", 100, b"Size", 240, b"Number of filters", 1]
 INFO += [b"Number of items inserted", 1, b"Expansion rate", 2]
@@ -210,29 +183,11 @@ GOLDEN_HEADER = bytes.fromhex(
 GOLDEN_CHUNK = bytes.fromhex("0108008000042000")
 
 
-class Replies(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        words = ["ENGINE", "compat", "--rdbcompression", "no"]
-        cls.server = RedisServer("--loadmodule", MODULE, *words)
-        cls.addClassCleanup(cls.server.stop)
-        cls.two, cls.three = Resp(cls.server.port), Resp(cls.server.port, protocol=3)
-        cls.addClassCleanup(cls.two.close)
-        cls.addClassCleanup(cls.three.close)
-
-    def setUp(self):
-        self.two.ask("FLUSHALL")
+class Replies(ModuleCase):
+    options = ["ENGINE", "compat", "--rdbcompression", "no"]
 
     def test_the_table_of_replies(self):
-        for before, line, *expected in TABLE:
-            for redis, reply in zip((self.two, self.three), expected):
-                with self.subTest(line=line, protocol=2 if redis is self.two else 3):
-                    self.two.ask("FLUSHALL")
-                    for words in before:
-                        self.two.ask(*words)
-                    got = redis.ask(*line.split(" "))
-                    self.assertEqual(got, reply)
-                    self.assertEqual(repr(got), repr(reply))  # 1 is not True
+        self.check_replies(TABLE)
 
     def test_scandump_gives_the_published_bytes(self):
         self.two.ask("BF.RESERVE", "bf", "0.1", 10)
@@ -332,14 +287,7 @@ class Replies(unittest.TestCase):
 
     def test_command_docs_and_info(self):
         names = "reserve add madd insert exists mexists info card debug scandump loadchunk"
-        for name in names.split():
-            with self.subTest(name=name):
-                docs = self.three.ask("COMMAND", "DOCS", f"bf.{name}")[f"bf.{name}".encode()]
-                self.assertTrue(docs[b"summary"])
-                self.assertEqual(docs[b"arguments"][0][b"type"], b"key")
-                info = self.two.ask("COMMAND", "INFO", f"bf.{name}")[0]
-                self.assertNotEqual(info[1], -1, "an arity of -1 is that of a command unknown")
-                self.assertEqual(info[3:6], [1, 1, 1])
+        self.check_docs(f"bf.{name}" for name in names.split())
         self.assertEqual(
             self.two.ask("COMMAND", "GETKEYS", "BF.INSERT", "f", "ITEMS", "a"), [b"f"]
         )

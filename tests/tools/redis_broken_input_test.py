@@ -16,10 +16,10 @@ import time
 import unittest
 
 import redis_laws as laws
+from redis_module import MODULE
 from redis_server import RedisServer
 from resp import Resp, RespError
 
-MODULE = os.environ.get("BLOOMERY_MODULE") or sys.exit("set BLOOMERY_MODULE to bloomery.so")
 PRELOAD = os.environ.get("BLOOMERY_MODULE_PRELOAD")
 NUMBERS = [int(word) for word in sys.argv[1:] if word.isdigit()]
 sys.argv = [word for word in sys.argv if not word.isdigit()]

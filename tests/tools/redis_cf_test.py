@@ -3,43 +3,17 @@
 
     BLOOMERY_MODULE=path/to/bloomery.so redis_cf_test.py
 """
-import os
 import random
-import sys
 import unittest
 
 from redis_laws import Cuckoo
+from redis_module import MODULE, NOT_FOUND, OK, WRONG_TYPE, ModuleCase
+from redis_module import arity, both, error, flag, flags
 from redis_server import RedisServer
-from resp import Resp, RespError
+from resp import Resp
 
-MODULE = os.environ.get("BLOOMERY_MODULE") or sys.exit("set BLOOMERY_MODULE to bloomery.so")
 SEED = 20260712
-WRONG_TYPE = RespError("WRONGTYPE Operation against a key holding the wrong kind of value")
-NOT_FOUND = RespError("ERR not found")
-NO_FILTER = RespError("Cuckoo filter was not found")
-OK = "OK"
-
-
-def error(text):
-    return RespError(text)
-
-
-def arity(command):
-    return RespError(f"ERR wrong number of arguments for '{command.lower()}' command")
-
-
-def both(reply):
-    return reply, reply
-
-
-def flag(number):
-    return number, number == 1
-
-
-def flags(*numbers):
-    return list(numbers), [number == 1 for number in numbers]
-
-
+NO_FILTER = error("Cuckoo filter was not found")
 ONE = [("CF.ADD", "f", "a")]
 TEXT = [("SET", "f", "a")]
 # Two buckets of two places, and no growth: four copies of a key fill it, or two.
@@ -201,30 +175,15 @@ def pieces_of(redis, key):
         pieces.append((position, piece))
 
 
-class Replies(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        words = ["ENGINE", "compat", "--rdbcompression", "no"]
-        cls.server = RedisServer("--loadmodule", MODULE, *words)
-        cls.addClassCleanup(cls.server.stop)
-        cls.two, cls.three = Resp(cls.server.port), Resp(cls.server.port, protocol=3)
-        cls.addClassCleanup(cls.two.close)
-        cls.addClassCleanup(cls.three.close)
+class Replies(ModuleCase):
+    options = ["ENGINE", "compat", "--rdbcompression", "no"]
 
     def setUp(self):
-        self.two.ask("FLUSHALL")
+        super().setUp()
         self.chance = random.Random(f"{SEED} {self.id()}")
 
     def test_the_table_of_replies(self):
-        for before, line, *expected in TABLE:
-            for redis, reply in zip((self.two, self.three), expected):
-                with self.subTest(line=line, protocol=2 if redis is self.two else 3):
-                    self.two.ask("FLUSHALL")
-                    for words in before:
-                        self.two.ask(*words)
-                    got = redis.ask(*line.split(" "))
-                    self.assertEqual(got, reply)
-                    self.assertEqual(repr(got), repr(reply))  # 1 is not True
+        self.check_replies(TABLE)
 
     def test_scandump_gives_the_published_bytes(self):
         self.two.ask("CF.RESERVE", "cf", 8)
@@ -335,12 +294,8 @@ class Replies(unittest.TestCase):
 
     def test_command_docs_and_info(self):
         names = "reserve add addnx insert insertnx exists mexists count del info debug compact"
-        for name in (names + " scandump loadchunk").split():
-            with self.subTest(name=name):
-                docs = self.three.ask("COMMAND", "DOCS", f"cf.{name}")[f"cf.{name}".encode()]
-                self.assertTrue(docs[b"summary"])
-                self.assertEqual(docs[b"arguments"][0][b"type"], b"key")
-                self.assertEqual(self.two.ask("COMMAND", "INFO", f"cf.{name}")[0][3:6], [1, 1, 1])
+        names += " scandump loadchunk"
+        self.check_docs(f"cf.{name}" for name in names.split())
 
 
 class Settings(unittest.TestCase):

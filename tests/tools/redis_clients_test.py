@@ -10,10 +10,10 @@ import sys
 import unittest
 from pathlib import Path
 
+from redis_module import MODULE
 from redis_server import RedisServer
 from resp import Resp
 
-MODULE = os.environ.get("BLOOMERY_MODULE") or sys.exit("set BLOOMERY_MODULE to bloomery.so")
 SOURCE = Path(os.environ.get("BLOOMERY_SOURCE") or sys.exit("set BLOOMERY_SOURCE"))
 DEBIAN_NODE_MODULES = "/usr/share/nodejs"
 DEBIAN_PYTHON = "/usr/bin/python3"  # the one that Debian's packages are for

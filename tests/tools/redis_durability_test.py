@@ -6,16 +6,15 @@
 COMMANDS random commands (2000 if not told) make the filters of each test; what they added is
 asked for afterwards, and DEBUG DIGEST compares every bit.
 """
-import os
 import random
 import sys
 import time
 import unittest
 
+from redis_module import MODULE
 from redis_server import RedisServer
 from resp import Resp, RespError
 
-MODULE = os.environ.get("BLOOMERY_MODULE") or sys.exit("set BLOOMERY_MODULE to bloomery.so")
 COMMANDS = int(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].isdigit() else 2000
 SEED = 20260715
 PATIENCE = 60.0

@@ -3,17 +3,15 @@
 
     BLOOMERY_MODULE=path/to/bloomery.so redis_module_cluster_test.py
 """
-import os
 import random
-import sys
 import threading
 import time
 import unittest
 
 from redis_cluster import SLOTS, RedisCluster
+from redis_module import MODULE
 from resp import Resp, RespError
 
-MODULE = os.environ.get("BLOOMERY_MODULE") or sys.exit("set BLOOMERY_MODULE to bloomery.so")
 SEED = 20260717
 FILTERS = 40  # of each family
 

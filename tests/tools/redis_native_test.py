@@ -3,18 +3,12 @@
 
     BLOOMERY_MODULE=path/to/bloomery.so redis_native_test.py
 """
-import os
-import sys
 import unittest
 
-from redis_server import RedisServer
-from resp import Resp, RespError
+from redis_module import NOT_FOUND, OK, WRONG_TYPE, ModuleCase
+from resp import RespError
 
-MODULE = os.environ.get("BLOOMERY_MODULE") or sys.exit("set BLOOMERY_MODULE to bloomery.so")
-WRONG_TYPE = RespError("WRONGTYPE Operation against a key holding the wrong kind of value")
-NOT_FOUND = RespError("ERR not found")
 SECRET = "0123456789abcdef0123456789abcdef"
-OK = "OK"
 
 
 def groups(command, key, numbers, *before, size=1000):
@@ -24,18 +18,8 @@ def groups(command, key, numbers, *before, size=1000):
         yield [command, key, *before, *numbers[at : at + size]]
 
 
-class Native(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        options = ["--enable-debug-command", "yes"]
-        cls.server = RedisServer("--loadmodule", MODULE, *options)
-        cls.addClassCleanup(cls.server.stop)
-        cls.two, cls.three = Resp(cls.server.port), Resp(cls.server.port, protocol=3)
-        cls.addClassCleanup(cls.two.close)
-        cls.addClassCleanup(cls.three.close)
-
-    def setUp(self):
-        self.two.ask("FLUSHALL")
+class Native(ModuleCase):
+    options = ["--enable-debug-command", "yes"]
 
     def add(self, key, numbers, command="BF.MADD", *before):
         return sum(sum(self.two.ask(*words)) for words in groups(command, key, numbers, *before))
