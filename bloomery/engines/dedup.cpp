@@ -193,8 +193,7 @@ class Adding {
     std::uint64_t fresh = work.no_key;
     marks_.assign(work.all ? 0 : work.key_count, false);
     Marks& marks = work.all ? work.fresh : marks_;
-    const std::size_t step =
-        set_.shared() ? meter_.most_at_once_far() : meter_.most_at_once();
+    const std::size_t step = set_.shared() ? meter_.most_at_once_far() : meter_.most_at_once();
     for (std::size_t first = 0; first < work.key_count; first += step) {
       const std::size_t count = std::min(step, work.key_count - first);
       const auto added = set_.add_all(work.keys, first, count, marks.span(first, count));
@@ -460,8 +459,7 @@ class Flow {
       return Error{Code::io, "stopped while waiting for input"};
     // Others are still at work, and might fail: nobody shall wait for input then.
     if (printed_ != read_ || printer_busy_) return busy_wait;
-    if (!rules_.checkpoint || added_ == saved_)
-      return rules_.stop == nullptr ? -1 : stop_wait;
+    if (!rules_.checkpoint || added_ == saved_) return rules_.stop == nullptr ? -1 : stop_wait;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_checkpoint_ - Clock::now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, longest_wait));
   }

@@ -108,7 +108,9 @@ Result<ClusterPlan> plan_cluster(const ClusterWant& want) {
   plan.shard_bytes = law->bytes_of(0);
   plan.shard_memory = allocated(plan.shard_bytes) + measured_cost.string_bytes;
   const std::uint64_t name_bytes =
-      RedisNames(std::string(planned_name) + ".00000000", 1, plan.shards).shard(plan.shards - 1).size();
+      RedisNames(std::string(planned_name) + ".00000000", 1, plan.shards)
+          .shard(plan.shards - 1)
+          .size();
   plan.check = getrange_traffic(plan.shard_bytes, name_bytes);
   const Traffic setting = bitfield_traffic(plan.shard_bytes, name_bytes, plan.probes);
   plan.add = {plan.check.sent + setting.sent, plan.check.received + setting.received};

@@ -132,9 +132,10 @@ class DedupRun {
     const std::string& url = *flags_.state;
     const bool there = remote_exists(url);
     if (!there && is_plain_file(flags_.output.path) && size_of(*flags_.output.path) > 0)
-      refuse(fmt::format("{} has lines, and {}, which would be made now, does not know them; give "
-                         "another output",
-                         *flags_.output.path, remote_address(url).shown()));
+      refuse(
+          fmt::format("{} has lines, and {}, which would be made now, does not know them; give "
+                      "another output",
+                      *flags_.output.path, remote_address(url).shown()));
     if (there)
       file_.emplace(open_live_set(url, flags_.hash.key_file, Verify::checksums));
     else
@@ -386,11 +387,10 @@ class DedupRun {
       std::string_view why = found.error().sentence;
       if (why.ends_with('.')) why.remove_suffix(1);
       // What is wrong with the set or the input is wrong the next time too.
-      throw Failure(Error{found.error().code,
-                          fmt::format("{}. Every line that was added was printed{}", why,
-                                      found.error().code == Code::io
-                                          ? "; run it again for the others"
-                                          : "")});
+      throw Failure(Error{
+          found.error().code,
+          fmt::format("{}. Every line that was added was printed{}", why,
+                      found.error().code == Code::io ? "; run it again for the others" : "")});
     }
     file_->remote->tell_adds().value();
     if (how_.stop->load())
