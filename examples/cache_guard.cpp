@@ -324,6 +324,25 @@ Ids set_of_ids(const Rows& rows, const Options& options, std::uint64_t seed) {
   throw bloomery::Failure({Code::bad_input, sentence});
 }
 
+constexpr std::string_view help_text = R"(usage: cache_guard [OPTION...]
+
+Sends three waves of requests to a table of a PostgreSQL server through a cache on a Redis server,
+with a guard before both and without, and tells how many came to each.
+
+  --redis HOST:PORT          the cache (127.0.0.1:6379)
+  --postgres CONNINFO        the database, as libpq takes it (what the environment says)
+  --table NAME               has `id bigint primary key` and `name text` (users)
+  --guard off|on|both        (both)
+  --legitimate N             requests for rows of the table (20000)
+  --attack N                 requests for ids that it has not (100000)
+  --insert N                 rows to ask for, add and ask for again; they stay there (1000)
+  --rate R                   at which the guard lets absent ids pass (0.01)
+  --remember-absent SECONDS  for which the cache remembers absent ids (0: not at all)
+  --seed N                   of the requests (random)
+
+Exit codes: 0 all answers were right; 1 some were wrong; 2 an error.
+)";
+
 template <class Number>
 Number number(const std::string& flag, const std::string& text) {
   Number value{};
@@ -337,7 +356,7 @@ Options options_of(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; i += 2) {
     const std::string flag = argv[i];
-    if (i + 1 == argc) refuse(flag + " takes a value; the options stand in the head of the source");
+    if (i + 1 == argc) refuse(flag + " takes a value; see --help");
     const std::string value = argv[i + 1];
     if (flag == "--redis")
       options.redis = value;
@@ -388,6 +407,10 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   try {
+    if (argc == 2 && (argv[1] == std::string_view("--help") || argv[1] == std::string_view("-h"))) {
+      std::cout << help_text;
+      return 0;
+    }
     return run(options_of(argc, argv));
   } catch (const std::exception& failure) {  // Failure, or a rate that no set can have
     std::cerr << "cache_guard: " << failure.what() << '\n';

@@ -5,13 +5,9 @@
 //
 // Gives each page to one worker, takes the links it finds there, and prints the URLs of the pages
 // it has crawled. FILE stands for the web, a page in a line: URL<TAB>LINK LINK... A worker ends
-// when nothing is left to do or in hand anywhere; SIGTERM ends it after the pages in hand. The
-// set holds URLs as the profile crawl/1 spells them, the queue as they were found, to fetch them
-// so. The queue lies in one slot:
-//
-//    {NAME}:todo        URLs to be crawled     {NAME}:working:W   in hand of worker W
-//    {NAME}:found:W     journal of W           {NAME}:lease:W     W lives; whose process it is
-//    {NAME}:workers     who may have something in hand
+// when nothing is left to do or in hand anywhere (exit code 0); SIGTERM ends it after the pages in
+// hand (3). The set holds URLs as the profile crawl/1 spells them, the queue as they were found, to
+// fetch them so.
 //
 //    take   todo -> working            done   working is forgotten, and only then
 //    links  ask the set; journal those it has not; add them to it; journal of the new ones -> todo
@@ -20,14 +16,16 @@
 // twice. A worker that is started again, or whose lease has ended (any other sees to that), leaves
 // pages in hand, which go back, and a journal: links perhaps marked in the set and not yet in the
 // queue. All of those go to the queue. So a crash can repeat, never lose: the pages in hand, and of
-// the journal what another worker has found before it was taken over.
+// the journal what another worker has found before it was taken over. A frontier that
+// was lost, keys deleted or the server empty, ends its workers with 2 (crawler_queue.hpp).
 //
 // If the set is wrong: a new page is taken for an old one, at the rate R, and never crawled. Links
 //          whose answer was lost may be old: they are crawled, and counted as in_doubt.
 // Limits:  the set does not grow (--keys). A lease must be longer than a batch of pages takes. A
 //          server that crashed and comes back with older data repeats what came since; when set
 //          and queue are on different servers (--set, or a cluster) and only the queue is older,
-//          the links in between are lost.
+//          the links in between are lost. After a FLUSHALL all workers must have ended before
+//          one begins anew under the same name: they might mark links in its set.
 // See:     docs/jobs.md "A crawler frontier"; crawler_frontier_test.
 #include <algorithm>
 #include <charconv>
@@ -49,23 +47,24 @@
 #include <utility>
 #include <vector>
 
-#include <hiredis/hiredis.h>
-
 #include <bloomery/bloomery.hpp>
 #include <bloomery/engines/normalize.hpp>
-#include <bloomery/remote/redis_router.hpp>
 #include <bloomery/remote/redis_set.hpp>
-#include <bloomery/remote/slots.hpp>
+
+#include "crawler_queue.hpp"
 
 namespace {
 
 using bloomery::Code;
 using bloomery::Failure;
 using bloomery::RemoteAdd;
-using Texts = std::vector<std::string>;
+using examples::FrontierLost;
+using examples::Lease;
+using examples::LeaseLost;
+using examples::Queue;
+using examples::Texts;
 
-// What a worker has in memory, and may have to repeat.
-constexpr std::size_t pages_in_hand = 64;
+// What a worker has in memory beside its pages, and may have to repeat.
 constexpr std::size_t links_in_journal = 4096;
 // Longer ones are traps more often than pages.
 constexpr std::size_t longest_link = 2000;
@@ -97,152 +96,6 @@ volatile std::sig_atomic_t stop_asked = 0;
   throw Failure({Code::bad_input, std::move(sentence)});
 }
 
-// Who holds a worker's name. Whoever takes it over has another token.
-struct Lease {
-  std::string worker;
-  std::string token;
-};
-
-struct LeaseLost : Failure {
-  explicit LeaseLost(const Lease& lease)
-      : Failure({Code::exists, "another process is the worker " + lease.worker +
-                                   " now: the name was given twice, or --lease is shorter than "
-                                   "its pages took"}) {}
-};
-
-// The lists. Every step checks that the lease is ours, renews it, and may be sent twice.
-class Queue {
- public:
-  Queue(bloomery::RedisAddress address, std::uint64_t lease_ms)
-      : address_(std::move(address)),
-        prefix_("{" + address_.name + "}:"),
-        lease_ms_(lease_ms),
-        router_(bloomery::RedisRouter::connect(address_).value()) {}
-
-  // Pages that were in hand under this name. `by_force`: also from a process that still lives.
-  std::uint64_t claim(const Lease& lease, bool by_force) {
-    const std::string seize = "redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])";
-    const Texts in_hand = run(lease, {.step = "return {tostring(redis.call('LLEN', KEYS[2]))}",
-                                      .before = by_force ? seize : ""});
-    return std::stoull(in_hand.at(0));
-  }
-  void give_back(const Lease& lease) {
-    run(lease, {"while redis.call('LMOVE', KEYS[2], KEYS[4], 'RIGHT', 'LEFT') do end return {}"});
-  }
-  // Politeness has its place here: one list of URLs for each of some hundred parts of the hosts, a
-  // worker that takes from lists nobody else takes from now, and a time before which it does not.
-  Texts take(const Lease& lease) {
-    const std::string step = R"(
-      if redis.call('LLEN', KEYS[2]) == 0 then
-        for i = 1, ARGV[4] do
-          if not redis.call('LMOVE', KEYS[4], KEYS[2], 'LEFT', 'RIGHT') then break end
-        end
-      end
-      return redis.call('LRANGE', KEYS[2], 0, -1)
-    )";
-    return run(lease, {step}, {std::to_string(pages_in_hand)});
-  }
-  void done(const Lease& lease) { run(lease, {"redis.call('DEL', KEYS[2]) return {}"}); }
-
-  void journal(const Lease& lease, const Texts& links) {
-    run(lease, {"redis.call('DEL', KEYS[3])" + push("KEYS[3]") + "return {}"}, links);
-  }
-  Texts journal_of(const Lease& lease) {
-    return run(lease, {"return redis.call('LRANGE', KEYS[3], 0, -1)"});
-  }
-  // Without a journal this is done already: by us, or by who took us for dead.
-  void publish(const Lease& lease, const Texts& links) {
-    run(lease, {"if redis.call('DEL', KEYS[3]) == 1 then" + push("KEYS[4]") + "end return {}"},
-        links);
-  }
-
-  struct Others {
-    std::string dead;  // has something in hand, and no lease
-    bool busy = false;
-    bool todo = false;
-  };
-  // Names of keys are made here, which a cluster allows as long as they lie in the slot of KEYS.
-  Others look_at_others(const Lease& lease) {
-    const std::string step = R"(
-      local dead, busy = '', ''
-      for _, worker in ipairs(redis.call('SMEMBERS', KEYS[5])) do
-        local in_hand = redis.call('LLEN', ARGV[4] .. 'working:' .. worker) +
-                        redis.call('LLEN', ARGV[4] .. 'found:' .. worker)
-        local lives = redis.call('EXISTS', ARGV[4] .. 'lease:' .. worker) == 1
-        if in_hand > 0 and not lives then dead = worker end
-        if in_hand > 0 and lives then busy = 'busy' end
-        if in_hand == 0 and not lives then redis.call('SREM', KEYS[5], worker) end
-      end
-      return {dead, busy, redis.call('LLEN', KEYS[4]) > 0 and 'todo' or ''}
-    )";
-    const Texts seen = run(lease, {step}, {prefix_});
-    return {seen.at(0), !seen.at(1).empty(), !seen.at(2).empty()};
-  }
-  void leave(const Lease& lease) {
-    const std::string step = R"(
-      redis.call('DEL', KEYS[1])
-      if redis.call('EXISTS', KEYS[2], KEYS[3]) == 0 then redis.call('SREM', KEYS[5], ARGV[3]) end
-      return {}
-    )";
-    run(lease, {step});
-  }
-
- private:
-  struct Script {
-    std::string step;
-    std::string before = {};  // the check of the lease
-  };
-
-  // A thousand at a time: Lua hands on no more than some thousand values.
-  static std::string push(const std::string& list) {
-    return " for i = 4, #ARGV, 1000 do redis.call('RPUSH', " + list +
-           ", unpack(ARGV, i, math.min(i + 999, #ARGV))) end ";
-  }
-
-  // A lease that ended and that nobody has taken is ours still.
-  Texts run(const Lease& lease, const Script& parts, const Texts& values = {}) {
-    const std::string script = parts.before + R"(
-      local holder = redis.call('GET', KEYS[1])
-      if holder and holder ~= ARGV[1] then return 0 end
-      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-      redis.call('SADD', KEYS[5], ARGV[3])
-    )" + parts.step;
-    const std::string names[] = {
-        prefix_ + "lease:" + lease.worker, prefix_ + "working:" + lease.worker,
-        prefix_ + "found:" + lease.worker, prefix_ + "todo", prefix_ + "workers"};
-    bloomery::RedisRequests one;
-    one.begin(bloomery::slot_of(prefix_), bloomery::Effect::writes,
-              3 + std::size(names) + 3 + values.size());
-    one.word("EVAL");
-    one.word(script);
-    one.word(std::size(names));
-    for (const std::string& name : names) one.word(name);
-    one.word(lease.token);
-    one.word(lease_ms_);
-    one.word(lease.worker);
-    for (const std::string& value : values) one.word(value);
-    one.end();
-    const bloomery::RedisReply reply = std::move(router_.call(one).value());
-    if (const unsigned replicas = address_.rules.wait_replicas; replicas > 0)
-      router_.wait_for_replicas(replicas).value();
-    if (reply->type == REDIS_REPLY_INTEGER) throw LeaseLost(lease);
-    return texts_of(*reply);
-  }
-  static Texts texts_of(const redisReply& reply) {
-    if (reply.type != REDIS_REPLY_ARRAY)
-      throw Failure({Code::not_ours, "the Redis server does not answer EVAL as Redis does"});
-    Texts texts;
-    for (std::size_t i = 0; i < reply.elements; ++i)
-      texts.emplace_back(reply.element[i]->str, reply.element[i]->len);
-    return texts;
-  }
-
-  bloomery::RedisAddress address_;
-  std::string prefix_;
-  std::uint64_t lease_ms_;
-  bloomery::RedisRouter router_;
-};
-
 bloomery::RedisAddress address_of(const std::string& url) {
   const auto address = bloomery::parse_redis_url(url);
   if (!address) refuse(address.error().sentence);
@@ -255,17 +108,14 @@ class Frontier {
  public:
   explicit Frontier(const Options& options)
       : normalizer_(bloomery::Normalizer::find("crawl").value()),
-        seen_(bloomery::RedisSet::open_or_make(
-                  address_of(options.set.empty() ? options.frontier : options.set),
-                  {.want = {.keys = options.keys, .rate = options.rate},
-                   .normalisation = std::string(normalizer_.name())})
-                  .value()),
         queue_(address_of(options.frontier), options.lease_ms),
+        seen_(open_set(options)),
         lease_{options.worker, random_token()},
         look_every_(std::chrono::milliseconds(options.lease_ms)) {
     if (seen_.law().normalisation != normalizer_.name())
       refuse("the set " + seen_.address().shown() + " has other keys than " +
              std::string(normalizer_.name()) + " gives");
+    begin();
     take_over(lease_, true);
   }
 
@@ -279,7 +129,8 @@ class Frontier {
       const Queue::Others others = queue_.look_at_others(lease_);
       if (!others.dead.empty()) take_over_dead(others.dead);
       if (!pages.empty()) return pages;
-      if (others.dead.empty() && !others.todo && !others.busy) return {};
+      complete = others.dead.empty() && !others.todo && !others.busy;
+      if (complete) return {};
       if (others.dead.empty() && !others.todo)
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
@@ -337,8 +188,35 @@ class Frontier {
   double rate() const { return seen_.expected_rate_now(); }
 
   Counts counts;
+  bool complete = false;  // nothing was left, here and with all others
 
  private:
+  // A new set beside a queue would give each page again.
+  bloomery::RedisSet open_set(const Options& options) {
+    const auto address = address_of(options.set.empty() ? options.frontier : options.set);
+    const bool begun = queue_.look().here;
+    if (begun && !bloomery::RedisSet::exists(address).value())
+      throw FrontierLost(queue_.name(), "its set is gone");
+    if (!begun && options.seeds.empty())
+      refuse("there is no frontier " + queue_.name() + " yet: begin it with a SEED_URL");
+    return bloomery::RedisSet::open_or_make(address,
+                                            {.want = {.keys = options.keys, .rate = options.rate},
+                                             .normalisation = std::string(normalizer_.name())})
+        .value();
+  }
+  // A set whose queue is gone holds pages that nobody would crawl. So the set has a key that is no
+  // page: it comes after the token, and before all pages.
+  void begin() {
+    const std::string mark = "frontier " + queue_.name();
+    const bool marked = seen_.may_contain(mark).value();
+    if (marked && !queue_.look().here) throw FrontierLost(queue_.name(), "its queue is gone");
+    if (marked) return;
+    if (queue_.begin(random_token()).in_set && !seen_.may_contain(mark).value())
+      throw FrontierLost(queue_.name(), "its set was made anew");
+    seen_.add(mark).value();
+    queue_.note_in_set();
+  }
+
   static std::string random_token() {
     std::random_device random;
     return std::to_string(random()) + "-" + std::to_string(random());
@@ -388,8 +266,8 @@ class Frontier {
   }
 
   bloomery::Normalizer normalizer_;
-  bloomery::RedisSet seen_;
   Queue queue_;
+  bloomery::RedisSet seen_;
   Lease lease_;
   std::chrono::steady_clock::duration look_every_;
   std::chrono::steady_clock::time_point last_look_ = std::chrono::steady_clock::now();
@@ -456,10 +334,11 @@ void report(const Options& options, const Frontier& frontier) {
       std::cerr << '"' << name << "\": " << count << ", ";
     else
       std::cerr << name << ' ' << count << '\n';
+  const char* complete = frontier.complete ? "true" : "false";
   if (options.json)
-    std::cerr << "\"rate\": " << frontier.rate() << "}\n";
+    std::cerr << "\"rate\": " << frontier.rate() << ", \"complete\": " << complete << "}\n";
   else
-    std::cerr << "rate " << frontier.rate() << '\n';
+    std::cerr << "rate " << frontier.rate() << "\ncomplete " << complete << '\n';
 }
 
 int run(const Options& options) {
@@ -480,8 +359,27 @@ int run(const Options& options) {
   }
   frontier.leave();
   report(options, frontier);
-  return 0;
+  return frontier.complete ? 0 : 3;
 }
+
+constexpr std::string_view help_text =
+    R"(usage: crawler_frontier --frontier URL --graph FILE --worker NAME [OPTION...] [SEED_URL...]
+
+Crawls the pages that can be reached from SEED_URLs, together with all other workers of the same
+frontier. Prints the URLs of its own pages, and a report to the standard error.
+
+  --frontier URL  redis://HOST:PORT/0/NAME, where queue and set are
+  --graph FILE    stands for the web, a page in a line: URL<TAB>LINK LINK...
+  --worker NAME   of this worker alone; the same when it is started again
+  --keys N        pages there will ever be (1000000)
+  --rate R        at which new pages may be taken for old ones (0.0001)
+  --set URL       redis://... for the set, if it shall be elsewhere
+  --lease MS      after which a silent worker is taken for dead (30000)
+  --json          the report as JSON
+
+Exit codes: 0 the crawl is complete; 2 an error, also a frontier that was lost; 3 SIGTERM or SIGINT
+came, the pages in hand are done, and others may be left.
+)";
 
 template <class Number>
 Number number(const std::string& flag, const std::string& text) {
@@ -504,7 +402,7 @@ Options options_of(int argc, char** argv) {
       options.json = true;
       continue;
     }
-    if (++i == argc) refuse(flag + " takes a value; the options stand in the head of the source");
+    if (++i == argc) refuse(flag + " takes a value; see --help");
     const std::string value = argv[i];
     if (flag == "--frontier")
       options.frontier = value;
@@ -534,6 +432,10 @@ int main(int argc, char** argv) {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stop_asked = 1; });
   std::signal(SIGPIPE, SIG_IGN);  // a server that goes away while we write to it comes back
   try {
+    if (argc == 2 && (argv[1] == std::string_view("--help") || argv[1] == std::string_view("-h"))) {
+      std::cout << help_text;
+      return 0;
+    }
     return run(options_of(argc, argv));
   } catch (const std::exception& failure) {  // Failure, or a rate that no set can have
     std::cerr << "crawler_frontier: " << failure.what() << '\n';

@@ -155,6 +155,14 @@ class CacheGuardTest(unittest.TestCase):
             with self.subTest(words=words):
                 self.refused(self.run_guard(*words), said)
 
+    def test_help(self):
+        for flag in ("--help", "-h"):
+            ran = subprocess.run([GUARD, flag], capture_output=True, text=True)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+            for word in ("--redis", "--postgres", "--table", "--guard", "--legitimate", "--attack",
+                         "--insert", "--rate", "--remember-absent", "--seed", "Exit codes"):
+                self.assertIn(word, ran.stdout)
+
     def refused(self, ran, said):
         self.assertEqual(ran.returncode, 2, ran.stdout)
         self.assertIn(said, ran.stderr)

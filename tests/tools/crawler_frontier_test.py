@@ -107,10 +107,10 @@ class Worker:
         self.process.communicate()
 
     def end(self, code=0):
-        """The report; of one that failed, what it said."""
+        """The report; of one that failed, what it said. One that was stopped ends with 3."""
         said = self.process.communicate(timeout=240)[1]
         assert self.process.returncode == code, (self.process.returncode, said)
-        if code != 0:
+        if code not in (0, 3):
             return said
         print(said.strip(), flush=True)
         return json.loads(said)
@@ -219,7 +219,7 @@ class CrawlerFrontierTest(unittest.TestCase):
         subprocess.run([BLOOMERY, "add", self.url()], input=lost.encode(), check=True,
                        capture_output=True)
         self.server.command("RPUSH", f"{{{self.name}}}:found:dead", lost)
-        self.server.command("SADD", f"{{{self.name}}}:workers", "dead")
+        self.server.command("HSET", f"{{{self.name}}}:frontier", "found:dead", 1)
         heir = self.start("heir", self.small)
         report = heir.end()
         self.assertEqual(heir.printed(), [999999])
@@ -239,11 +239,104 @@ class CrawlerFrontierTest(unittest.TestCase):
         first = self.start("first", self.small)
         first.wait_for_pages(2_000)
         first.process.send_signal(signal.SIGTERM)
-        report = first.end()
+        report = first.end(code=3)
+        self.assertIs(report["complete"], False)
         self.assertEqual(report["crawled"], len(first.printed()))
         second = self.start("second", self.small)
-        self.assertEqual(second.end()["retaken"], 0)
+        report = second.end()
+        self.assertIs(report["complete"], True)
+        self.assertEqual(report["retaken"], 0)
         self.check_once(self.small, [first, second])
+
+    def delete(self, key, worker):
+        """From under a worker that runs, at a moment when the key is there."""
+        deleted = b""
+        while deleted != b":1\r\n":
+            self.assertIsNone(worker.process.poll(), "it ended before the key was there")
+            worker.process.send_signal(signal.SIGSTOP)
+            time.sleep(0.02)  # what it sent last may still be on its way into the server
+            deleted = self.server.command("DEL", f"{{{self.name}}}:{key}")
+            worker.process.send_signal(signal.SIGCONT)
+            time.sleep(random.random() / 100)
+
+    def test_a_queue_that_was_deleted_is_lost(self):
+        for key in ("todo", "working:w", "frontier"):
+            with self.subTest(key=key):
+                worker = self.start("w", self.small)
+                worker.wait_for_pages(1_000)
+                self.delete(key, worker)
+                said = worker.end(code=2)
+                self.assertIn("was lost, and the crawl is not complete", said)
+                self.assertEqual(said.count("\n"), 1)
+                # Nor does another start take what is left for a crawl that is complete.
+                self.assertIn("was lost", self.start("w", self.small).end(code=2))
+                self.name += "2"
+
+    def test_a_lease_that_was_deleted_is_no_loss(self):
+        worker = self.start("w", self.small)
+        worker.wait_for_pages(1_000)
+        self.delete("lease:w", worker)
+        worker.end()
+        self.check_once(self.small, [worker])
+
+    def test_what_a_dead_worker_had_in_hand_was_deleted(self):
+        for key in ("working:dead", "found:dead"):
+            with self.subTest(key=key):
+                self.server.command("RPUSH", f"{{{self.name}}}:{key}", "http://a.example.com/p7")
+                self.start("first", self.small).end()
+                self.server.command("HSET", f"{{{self.name}}}:frontier", key, 2)
+                self.assertIn("was lost", self.start("heir", self.small).end(code=2))
+                self.name += "2"
+
+    def test_a_server_that_was_flushed_is_no_crawl_that_is_complete(self):
+        for how in ("FLUSHALL", "FLUSHDB", "restart"):
+            with self.subTest(how=how), RedisServer() as server:
+                # Both shall be at work then: b can not end while pages are in the hand of a.
+                first = self.start("a", self.small, url=self.url(server))
+                first.wait_for_pages(1_000)
+                first.process.send_signal(signal.SIGSTOP)
+                second = self.start("b", self.small, url=self.url(server))
+                second.wait_for_pages(100)
+                if how == "restart":
+                    server.kill()
+                    server.start()
+                else:
+                    server.command(how)
+                first.process.send_signal(signal.SIGCONT)
+                for one in (first, second):  # whether set or queue is missed first is chance
+                    self.assertRegex(one.end(code=2), "frontier .* was lost|is gone")
+                anew = self.start("a", self.small, url=self.url(server))
+                self.assertIs(anew.end()["complete"], True)
+                self.check_once(self.small, [anew])
+
+    def test_another_frontier_in_the_place_of_ours(self):
+        worker = self.start("w", self.small)
+        worker.wait_for_pages(1_000)
+        self.server.command("HSET", f"{{{self.name}}}:frontier", "token", "another")
+        self.assertIn("begun anew by somebody else", worker.end(code=2))
+
+    def test_a_set_that_is_gone_while_the_queue_is_not(self):
+        with RedisServer() as other:
+            flags = ("--set", self.url(other))
+            first = self.start("w", self.small, *flags)
+            first.wait_for_pages(1_000)
+            first.process.send_signal(signal.SIGTERM)
+            first.end(code=3)
+            other.command("FLUSHALL")
+            self.assertIn("its set is gone", self.start("w", self.small, *flags).end(code=2))
+            # Nor is one that somebody has made since.
+            subprocess.run([BLOOMERY, "build", "--keys", "100", "--normalize", "crawl", "-o",
+                            self.url(other)], input=b"x\n", check=True, capture_output=True)
+            self.assertIn("its set was made anew",
+                          self.start("w", self.small, *flags).end(code=2))
+
+    def test_help(self):
+        for flag in ("--help", "-h"):
+            ran = subprocess.run([FRONTIER, flag], capture_output=True, text=True)
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+            for word in ("--frontier", "--graph", "--worker", "--keys", "--rate", "--set",
+                         "--lease", "--json", "SEED_URL", "Exit codes"):
+                self.assertIn(word, ran.stdout)
 
     def test_pages_are_lost_at_the_stated_rate_at_most(self):
         leaves = 50_000
@@ -302,13 +395,15 @@ class CrawlerFrontierTest(unittest.TestCase):
             self.assertEqual(ran.returncode, 2, ran.stderr)
             return ran.stderr
 
-        rest = ("--graph", self.small.file, "--worker", "w")
+        rest = ("--graph", self.small.file, "--worker", "w", *self.small.seeds)
         self.assertIn("are needed", refused("--worker", "w"))
         self.assertIn("can not have a ttl", refused("--frontier", self.url(more="?ttl=1h"), *rest))
         self.assertIn("takes a number above 0", refused("--keys", "-3"))
         self.assertIn("there is no option", refused("--nonsense", "3"))
         self.assertIn("can not be read", refused("--frontier", self.url(), "--graph", "/no/such",
-                                                 "--worker", "w"))
+                                                 "--worker", "w", *self.small.seeds))
+        self.assertIn("yet: begin it with a SEED_URL",
+                      refused("--frontier", self.url(more=".none"), *rest[:4]))
         other = self.url() + ".other"
         subprocess.run([BLOOMERY, "build", "--keys", "100", "--normalize", "case", "-o", other],
                        input=b"x\n", check=True, capture_output=True)
