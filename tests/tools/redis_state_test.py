@@ -273,6 +273,8 @@ class Refusals(OneServer):
     def test_bad_words(self):
         for word, sentence in [
             ("redis://localhost", "name of the set"),
+            ("redis://localhost/0", "name of the set"),
+            ("REDIS://localhost/0", "name of the set"),
             ("redis://localhost/x/seen", "no number"),
             ("redis://localhost/0/se en", "no URL"),
             ("redis://localhost/0/se%7Ben", "braces"),
@@ -288,6 +290,110 @@ class Refusals(OneServer):
 
 def server_has(server):
     return int(server.command("DBSIZE")[1:])
+
+
+class LostAndFull(OneServer):
+    """What a user did to a set behind its back, or asked too much of it."""
+
+    def test_losses_of_an_overfull_set_are_told_as_they_are(self):
+        server = self.server()
+        everything = self.file("all", lines(0, 100_000))
+        done = run("dedup", "--state", self.url(server), "-n", "10k", "--json", everything)
+        report = json.loads(done.stderr.splitlines()[-1])
+        lost = 100_000 - done.stdout.count("\n")
+        self.assertGreater(lost, 1000)
+        self.assertTrue(0.8 * lost < report["expected_lost"] < 1.25 * lost,
+                        (lost, report["expected_lost"]))
+        after = int(done.stderr.split("overfull after ")[1].split()[0].replace(",", ""))
+        self.assertLess(after, 12_000)
+        added = json.loads(run("add", "--json", self.url(server), everything).stdout)
+        info = json.loads(run("info", "--json", self.url(server)).stdout)
+        self.assertAlmostEqual(info["rate_now"], added["rate_now"], delta=1e-3)
+
+    def test_a_set_that_came_while_another_was_built_stays(self):
+        server = self.server()
+        url = self.url(server)
+        builder = subprocess.Popen([BLOOMERY, "build", "-q", "-n", "1000", "-o", url],
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        builder.stdin.write("a\n")
+        builder.stdin.flush()
+        time.sleep(0.3)
+        run("dedup", "--state", url, "-n", "2000", input=lines(0, 1000))
+        said = builder.communicate()[1]
+        self.assertEqual(2, builder.returncode)
+        self.assertIn("--force", said)
+        self.assertEqual("1000\n", run("check", "-c", url, input=lines(0, 1000)).stdout)
+
+    def test_shards_of_a_set_that_is_gone_are_not_taken_for_those_of_a_new_one(self):
+        server = self.server()
+        url = self.url(server)
+        run("dedup", "--state", url, "-n", "1000", input=lines(0, 1000))
+        server.command("DEL", "{seen}:meta")
+        again = run("dedup", "--state", url, "-n", "1000", input=lines(0, 1000))
+        self.assertEqual(lines(0, 1000), again.stdout)
+
+    def test_a_worker_whose_set_was_made_anew_ends(self):
+        server = self.server()
+        url = self.url(server)
+        worker = subprocess.Popen(
+            [BLOOMERY, "dedup", "--state", url, "-n", "1000"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        worker.stdin.write(lines(0, 10))
+        worker.stdin.flush()
+        for _ in range(10):
+            worker.stdout.readline()
+        server.command("FLUSHALL")
+        run("dedup", "--state", url, "-n", "1000", input="other\n")
+        said = worker.communicate(lines(0, 20))[1]
+        self.assertEqual(2, worker.returncode)
+        self.assertIn("made anew", said)
+
+    def test_lines_of_an_output_that_a_new_set_does_not_know(self):
+        server = self.server()
+        url = self.url(server)
+        out = self.file("out", "a\n")
+        said = run("dedup", "--state", url, "-o", out, code=2, input="a\n").stderr
+        self.assertIn("does not know them", said)
+        self.assertEqual([""], all_keys(server))
+
+    def test_what_servers_have_no_room_for(self):
+        server = self.server("--maxmemory", "20mb")
+        for words in [["dedup", "--state"], ["build", "-o"]]:
+            flags = ["-n", "100M", "-p", "1%"]
+            said = run(*words, self.url(server), *flags, code=2, input="a\n").stderr
+            self.assertIn("MiB left", said)
+            self.assertEqual([""], all_keys(server))
+        run("dedup", "--state", self.url(server), "-n", "100k", input="a\n")
+
+    def test_a_signal_wakes_a_worker_that_waits_for_input(self):
+        server = self.server()
+        worker = subprocess.Popen(
+            [BLOOMERY, "dedup", "--state", self.url(server), "-n", "1000"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        worker.stdin.write("a\n")
+        worker.stdin.flush()
+        self.assertEqual("a\n", worker.stdout.readline())
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(2, worker.wait(timeout=20))
+        worker.communicate()
+
+    def test_verify(self):
+        server = self.server()
+        url = self.url(server)
+        run("build", "-o", url, input=lines(0, 1000))
+        self.assertIn("ok", run("verify", url).stdout)
+        shard = [key for key in all_keys(server) if ".g1:" in key][0]
+        server.command("DEL", shard)
+        self.assertIn("is missing", run("verify", url, code=2).stderr)
+
+    def test_only_build_puts_sets_on_servers(self):
+        server = self.server()
+        for words in [["merge", "union", "a", "b"], ["fold", "a"]]:
+            said = run(*words, "-o", self.url(server), code=2).stderr
+            self.assertIn("bloomery build -o", said)
+        self.assertIn("file name", run("dedup", "-o", self.url(server), code=2, input="a\n").stderr)
 
 
 class BrokenServers(OneServer):
