@@ -16,16 +16,15 @@
 // twice. A worker that is started again, or whose lease has ended (any other sees to that), leaves
 // pages in hand, which go back, and a journal: links perhaps marked in the set and not yet in the
 // queue. All of those go to the queue. So a crash can repeat, never lose: the pages in hand, and of
-// the journal what another worker has found before it was taken over. A frontier that
-// was lost, keys deleted or the server empty, ends its workers with 2 (crawler_queue.hpp).
+// the journal what another worker has found before it was taken over. A frontier that was
+// lost, keys deleted or the server empty, ends its workers with 2 (crawler_queue.hpp).
 //
 // If the set is wrong: a new page is taken for an old one, at the rate R, and never crawled. Links
 //          whose answer was lost may be old: they are crawled, and counted as in_doubt.
 // Limits:  the set does not grow (--keys). A lease must be longer than a batch of pages takes. A
 //          server that crashed and comes back with older data repeats what came since; when set
 //          and queue are on different servers (--set, or a cluster) and only the queue is older,
-//          the links in between are lost. After a FLUSHALL all workers must have ended before
-//          one begins anew under the same name: they might mark links in its set.
+//          the links in between are lost.
 // See:     docs/jobs.md "A crawler frontier"; crawler_frontier_test.
 #include <algorithm>
 #include <charconv>
