@@ -110,7 +110,11 @@ class LiveRedis {
     for (std::size_t at = 0; at < keys.size();) {
       const std::size_t end = std::min(keys.find('\n', at), keys.size());
       const std::string key = keys.substr(at, end - at);
-      all[key] = say({"DUMP", key}) + say({"PEXPIRETIME", key});
+      // The fields of a hash have no order that stays.
+      const bool hash = say({"TYPE", key}) == "hash";
+      std::string value = say({hash ? "HGETALL" : "DUMP", key});
+      if (hash) std::sort(value.begin(), value.end());
+      all[key] = value + say({"PEXPIRETIME", key});
       at = end + 1;
     }
     return all;

@@ -216,8 +216,12 @@ TEST_F(RedisEpochs, AMakerThatWasCutOffIsFinishedByTheNext) {
   }
   EXPECT_FALSE(RedisSet::exists(redis.address("seen")).value());
   EXPECT_EQ(RedisSet::open(redis.address("seen")).error().code, Code::io);
-  // The one that was begun is made, not the one that is wished for.
-  RedisSet next = make({.keys = 5, .rate = 0.1});
+  // Another one is not made in its place, since its maker may be at work.
+  const auto other =
+      RedisSet::open_or_make(redis.address("seen"), {.want = {.keys = 5, .rate = 0.1}});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::exists);
+  RedisSet next = make();
   EXPECT_EQ(next.law().shape.blocks, law.shape.blocks);
   EXPECT_EQ(next.epoch(), 1u);
   EXPECT_TRUE(next.verify());

@@ -23,6 +23,9 @@ class RedisCluster:
             settings = ["--cluster-enabled", "yes", "--cluster-node-timeout", "15000"]
             settings += ["--cluster-config-file", "nodes.conf", "--repl-diskless-sync-delay", "0"]
             settings += ["--cluster-require-full-coverage", "no", "--appendonly", "no"]
+            # On a busy machine a replica may be far behind for a while, and shall not be cut off.
+            settings += ["--client-output-buffer-limit", "replica 0 0 0"]
+            settings += ["--repl-backlog-size", "64mb", "--repl-timeout", "600"]
             for _ in range(masters * (1 + replicas)):
                 self.servers.append(RedisServer(*settings, *options))
             self.masters = list(self.servers[:masters])
@@ -140,6 +143,7 @@ class RedisCluster:
     def fail_over(self, number):
         """The replica of that master takes its place, by agreement: nothing is lost."""
         replica = self.replicas[number][0]
+        self.wait("replicas are linked", self.all_linked)
         # A master that is too busy to agree within five seconds is asked again.
         for _ in range(10):
             self.ask(replica, "CLUSTER", "FAILOVER")
