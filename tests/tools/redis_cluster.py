@@ -76,6 +76,13 @@ class RedisCluster:
             for replica in replicas
         )
 
+    def all_caught_up(self):
+        return self.all_linked() and all(
+            self.ask(replica, "DBSIZE") == self.ask(master, "DBSIZE")
+            for master, replicas in zip(self.masters, self.replicas)
+            for replica in replicas
+        )
+
     @staticmethod
     def wait(what, holds, patience=60):
         end = time.monotonic() + patience

@@ -142,9 +142,8 @@ class ManyWorkers(unittest.TestCase):
         keys = self.root / "keys"
         keys.write_text("".join(f"member {i}\n" for i in range(20_000)))
         run("build", "-o", url("copies"), str(keys))
-        cluster.wait("replicas are linked", cluster.all_linked)
+        cluster.wait("replicas have it all", cluster.all_caught_up)
         for server in cluster.servers:
-            cluster.ask(server, "WAIT", 1, 5000) if server in cluster.masters else None
             cluster.ask(server, "CONFIG", "RESETSTAT")
         found = run("check", "-c", url("copies") + "?read=replicas", str(keys))
         self.assertEqual("20000\n", found.stdout)
