@@ -5,7 +5,6 @@
 """
 import gzip
 import ipaddress
-import os
 import random
 import shutil
 import signal
@@ -14,20 +13,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
-PROGRAM = Path(os.environ["BLOOMERY_EXAMPLES"], "example_ip_visitors").resolve()
+from example_program import count_of, path_of, program
+
+PROGRAM = path_of("ip_visitors")
+visitors = program("ip_visitors")
 SEED = 20240611
-
-
-def visitors(*words, given=b""):
-    ran = subprocess.run([PROGRAM, *words], input=given, capture_output=True, timeout=120)
-    return ran.returncode, ran.stdout, ran.stderr.decode()
-
-
-def count_of(report, name):
-    for line in report.splitlines():
-        if line.startswith(name + "  "):
-            return int(line[len(name) :].split()[0])
-    raise AssertionError(f"no {name!r} in {report!r}")
 
 
 def random_address(chance):

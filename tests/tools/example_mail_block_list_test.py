@@ -5,7 +5,6 @@
 """
 import gzip
 import math
-import os
 import random
 import shutil
 import subprocess
@@ -14,20 +13,11 @@ import threading
 import unittest
 from pathlib import Path
 
-PROGRAM = Path(os.environ["BLOOMERY_EXAMPLES"], "example_mail_block_list").resolve()
+from example_program import count_of, path_of, program
+
+PROGRAM = path_of("mail_block_list")
+mail_list = program("mail_block_list")
 SEED = 20240612
-
-
-def mail_list(*words, given=b""):
-    ran = subprocess.run([PROGRAM, *words], input=given, capture_output=True, timeout=300)
-    return ran.returncode, ran.stdout, ran.stderr.decode()
-
-
-def count_of(report, name):
-    for line in report.splitlines():
-        if line.startswith(name + "  "):
-            return int(line[len(name) :].split()[0])
-    raise AssertionError(f"no {name!r} in {report!r}")
 
 
 def addresses(first, count):

@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from redis_server import die_with_parent
+from redis_server import started
 
 
 def programs():
@@ -78,16 +78,7 @@ class PostgresServer:
     def start(self):
         command = [self.programs / "postgres", "-D", self.directory / "data", "-p", "5432"]
         command += ["-k", self.directory, "-h", "", "-c", "fsync=off"]
-        with open(self.directory / "log", "wb") as log:
-            self.process = subprocess.Popen(
-                command + self.options,
-                cwd=self.directory,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                preexec_fn=die_with_parent,
-                **self.become,
-            )
+        self.process = started(command + self.options, self.directory, **self.become)
 
     def wait_until_ready(self, patience):
         end = time.monotonic() + patience

@@ -48,6 +48,15 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
+def started(command, directory, **more):
+    """A server in that directory, with its words in the file log there."""
+    with open(directory / "log", "wb") as log:
+        return subprocess.Popen(
+            command, cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            preexec_fn=die_with_parent, **more,
+        )
+
+
 class RedisServer:
     """Running when the constructor returns. `port`, `directory`, `process` may be looked at."""
 
@@ -88,15 +97,7 @@ class RedisServer:
         command += ["--dir", str(self.directory), "--daemonize", "no", "--protected-mode", "no"]
         if self.password is not None:
             command += ["--requirepass", self.password]
-        with open(self.directory / "log", "wb") as log:
-            self.process = subprocess.Popen(
-                command + self.options,
-                cwd=self.directory,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                preexec_fn=die_with_parent,
-            )
+        self.process = started(command + self.options, self.directory)
 
     def wait_until_ready(self):
         end = time.monotonic() + self.patience
