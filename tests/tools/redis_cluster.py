@@ -76,6 +76,13 @@ class RedisCluster:
             for replica in replicas
         )
 
+    def all_agree(self):
+        """Each node tells clients of the same places, and of every node: a replica is left out by
+        those who have not yet heard, by gossip, that it has taken anything in."""
+        told = [sorted(self.ask(server, "CLUSTER", "SLOTS").split()) for server in self.servers]
+        ids = {self.ask(server, "CLUSTER", "MYID") for server in self.servers}
+        return ids <= set(told[0]) and all(one == told[0] for one in told)
+
     def all_caught_up(self):
         return self.all_linked() and all(
             self.offset(replica) >= self.offset(master)

@@ -150,6 +150,7 @@ class ManyWorkers(unittest.TestCase):
         keys.write_text("".join(f"member {i}\n" for i in range(20_000)))
         run("build", "-o", url("copies"), str(keys))
         cluster.wait("replicas have it all", cluster.all_caught_up)
+        cluster.wait("all nodes tell the same of each other", cluster.all_agree)
         for server in cluster.servers:
             cluster.ask(server, "CONFIG", "RESETSTAT")
         found = run("check", "-c", url("copies") + "?read=replicas", str(keys))
