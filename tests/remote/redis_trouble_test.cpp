@@ -81,7 +81,8 @@ class CuttingProxy {
  public:
   explicit CuttingProxy(std::uint16_t server)
       : server_(server), fake_([this](int fd, const std::atomic<bool>& stop) { pass(fd, stop); }) {}
-  RedisAddress address() const { return fake_.address(); }
+  // Patient: what is cut is all sent anew, which takes a sanitized build on a busy machine long.
+  RedisAddress address() const { return fake_.address(60s); }
   // Each of the next connections lets so many bytes of such answers through.
   void cut(std::vector<std::size_t> after) {
     after_ = std::move(after);
@@ -200,38 +201,41 @@ TEST(RedisTrouble, ADoubtIsForgottenWithItsEpoch) {
 TEST(RedisTrouble, AServerThatDiesIsAnErrorInTime) {
   LiveRedis redis;
   RedisAddress address = redis.address("seen");
-  address.rules.timeout = 300ms;
+  address.rules.timeout = 1s;
   const auto hashes = hashes_of(1000);
-  const auto start = Clock::now();
+  auto start = Clock::now();
   {
     RedisSet set =
         RedisSet::open_or_make(address, {.want = {.keys = 10'000, .rate = 0.001}}).value();
     ASSERT_TRUE(set.add("before"));
     redis.kill();
+    start = Clock::now();
     std::vector<RemoteAdd> answers(hashes.size(), RemoteAdd::fresh);
     const auto added = set.add_all(hashes, answers, KeyForm::text);
     ASSERT_FALSE(added);
     EXPECT_EQ(added.error().code, Code::io);
     for (const RemoteAdd answer : answers) EXPECT_EQ(answer, RemoteAdd::not_done);
+    EXPECT_LT(Clock::now() - start, 6s);
+    start = Clock::now();
     // At its end it has something to tell, and does not wait again.
   }
-  EXPECT_LT(Clock::now() - start, 900ms);
+  EXPECT_LT(Clock::now() - start, address.rules.timeout);
   EXPECT_EQ(RedisSet::open(address).error().code, Code::io);
 }
 
 TEST(RedisTrouble, AServerThatFreezesIsAnErrorInTime) {
   LiveRedis redis;
   RedisAddress address = redis.address("seen");
-  address.rules.timeout = 300ms;
+  address.rules.timeout = 1s;
   RedisSet set = RedisSet::open_or_make(address, {.want = {.keys = 1000, .rate = 0.001}}).value();
   ASSERT_TRUE(set.add("a"));
   redis.freeze();
   auto start = Clock::now();
   EXPECT_EQ(set.add("b").error().code, Code::io);
-  EXPECT_LT(Clock::now() - start, 2s);
+  EXPECT_LT(Clock::now() - start, 6s);
   start = Clock::now();
   EXPECT_EQ(RedisSet::open(address).error().code, Code::io);
-  EXPECT_LT(Clock::now() - start, 2s);
+  EXPECT_LT(Clock::now() - start, 6s);
   redis.thaw();
   EXPECT_TRUE(set.may_contain("a").value());
   EXPECT_EQ(set.add("b").value(), RemoteAdd::fresh);
@@ -245,7 +249,7 @@ TEST(RedisTrouble, AServerWhoseAnswersAreLostForGoodLeavesKeysInDoubt) {
   {
     CuttingProxy proxy(redis.port());
     address = proxy.address();
-    address.rules.timeout = 300ms;
+    address.rules.timeout = 1s;
     RedisSet set = RedisSet::open_or_make(address, {.want = {.keys = 1000, .rate = 0.001}}).value();
     ASSERT_TRUE(set.add("first"));
     proxy.cut(std::vector<std::size_t>(1000, 0));

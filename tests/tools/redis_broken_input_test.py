@@ -26,7 +26,7 @@ sys.argv = [word for word in sys.argv if not word.isdigit()]
 COUNT = NUMBERS[0] if NUMBERS else 5000
 SEED = NUMBERS[1] if len(NUMBERS) > 1 else 20260716
 CAP = 1 << 20
-LONGEST = 5.0  # seconds for a batch of mutants; a hang would take for ever
+LONGEST = 60.0  # seconds for a batch of mutants; a hang would take for ever
 BATCH = 50
 NUMBERS_TO_TRY = [0, 1, 2, 3, 7, 8, 63, 64, 255, 256, 4096, 4097, 65535, 65536, (1 << 31) - 1,
                   1 << 31, (1 << 32) - 1, 1 << 32, 1 << 40, 1 << 61, (1 << 63) - 1, 1 << 63,
