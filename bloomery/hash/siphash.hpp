@@ -77,9 +77,16 @@ inline std::uint64_t siphash13(const void* bytes, std::size_t length, SecretKey 
     std::memcpy(&word, next, 8);
     state.absorb(word);
   }
-  // The last word: up to seven bytes left over, and the length in the top byte.
+  // The last word: up to seven bytes left over, and the length in the top byte. Behind a whole word
+  // they are read at once, with bytes before them that are shifted out.
   std::uint64_t last = std::uint64_t{length} << 56;
-  for (std::size_t i = 0; i < left; ++i) last |= std::uint64_t{next[i]} << (8 * i);
+  if (length >= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, next + left - 8, 8);
+    last |= word >> 1 >> (63 - 8 * left);
+  } else {
+    for (std::size_t i = 0; i < left; ++i) last |= std::uint64_t{next[i]} << (8 * i);
+  }
   state.absorb(last);
   return state.finish();
 }

@@ -112,8 +112,14 @@ void ask_words(Ctx* ctx, Str* name, std::span<Str* const> words) {
 template <class Family>
 int exists(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
-  ask_words<Family>(ctx, argv[1], {argv + 2, 1});
-  return ok;
+  const OpenedKey key(ctx, argv[1], key_mode::read);
+  const auto* const body = Family::in(key);
+  bool answer = false;
+  if (body != nullptr) {
+    const std::string_view text = text_of(argv[2]);
+    body->may_contain_all({&text, 1}, {&answer, 1});
+  }
+  return api.reply_with_bool(ctx, answer);
 }
 
 template <class Family>
