@@ -2,7 +2,8 @@
 //
 //    scalar    the law, compiled for any CPU
 //    avx2      kernels_avx2.cpp
-//    avx512    kernels_avx512.cpp: F, VL, DQ, BW, BMI2
+//    avx512    kernels_avx512.cpp, kernels_avx512_ribbon.cpp: F, VL, DQ, BW, BMI2
+//              kernels_avx512_gfni.cpp: GFNI and VBMI too, else the law in its place
 //
 // The row is chosen once, at the first use: the best the CPU has, or the one that the environment
 // variable BLOOMERY_CPU names. All rows give the same bits and the same answers, so a set may be
@@ -25,6 +26,7 @@
 #include <cstdint>
 
 #include <bloomery/bits/lane_runs.hpp>
+#include <bloomery/bits/ribbon_band.hpp>
 
 namespace bloomery {
 
@@ -114,6 +116,14 @@ struct Kernels {
   // Bit i of the answer: the layers have the fingerprint of slot i. One without columns has not.
   std::uint64_t (*ribbon_ask)(const RibbonView&, const RibbonSlot* slots, std::size_t n);
 
+  // Inserts a class of keys, as the layer sees them, in rising octets of starts: each in turn leads
+  // its first row that is free once the leaders before it are subtracted, or is redundant. False
+  // when one vanishes with a rest; then the rows placed so far are for the caller to take out.
+  bool (*ribbon_insert)(RibbonBand&, const std::uint64_t* hashes, std::size_t n);
+  // From the last row to the first: each follows from the 63 after it; rows that nobody leads are
+  // 0.
+  void (*ribbon_substitute)(const RibbonEquation* leading, const RibbonBlocks&);
+
   // Copies whole cache lines to where they will not be read soon, past the caches if the CPU can;
   // both ends on a cache line. stream_end comes before another thread may read them.
   void (*stream_lines)(std::uint64_t* to, const std::uint64_t* from, std::size_t lines);
@@ -161,6 +171,12 @@ void fuse_locate_one_by_one(const FuseView& view, const std::uint64_t* hashes, s
                             FuseSlots& slots);
 
 std::uint64_t ribbon_ask_one_by_one(const RibbonView& view, const RibbonSlot* slots, std::size_t n);
+
+bool ribbon_insert_by_fours(RibbonBand& band, const std::uint64_t* hashes, std::size_t n);
+bool ribbon_insert_avx512(RibbonBand& band, const std::uint64_t* hashes, std::size_t n);
+void ribbon_substitute_by_bytes(const RibbonEquation* leading, const RibbonBlocks& blocks);
+void ribbon_substitute_avx512(const RibbonEquation* leading, const RibbonBlocks& blocks);
+void ribbon_substitute_gfni(const RibbonEquation* leading, const RibbonBlocks& blocks);
 
 // The row in use. If BLOOMERY_CPU names a row that this CPU or build lacks, the best row is in use
 // and kernels_refused() says why; every door that makes or opens a set asks it first.

@@ -386,9 +386,24 @@ std::uint64_t quotient_ask(const QuotientView& view, const std::uint64_t* hashes
 
 }  // namespace
 
-const Kernels avx512_kernels{"avx512",     hash_words,   find_lines, lines_add,  lines_ask,
-                             round_mark,   round_has,    split_add,  split_ask,  fuse_locate,
-                             ribbon_ask,   stream_lines, stream_end, ones_among, find_byte,
-                             quotient_add, quotient_ask};
+const Kernels avx512_kernels{"avx512",
+                             hash_words,
+                             find_lines,
+                             lines_add,
+                             lines_ask,
+                             round_mark,
+                             round_has,
+                             split_add,
+                             split_ask,
+                             fuse_locate,
+                             ribbon_ask,
+                             ribbon_insert_avx512,
+                             ribbon_substitute_avx512,
+                             stream_lines,
+                             stream_end,
+                             ones_among,
+                             find_byte,
+                             quotient_add,
+                             quotient_ask};
 
 }  // namespace bloomery

@@ -78,8 +78,8 @@ class RibbonLayer {
   std::uint64_t starts() const { return starts_; }
   std::uint64_t stretches() const { return stretches_; }
   std::uint64_t wide_stretches() const { return wide_stretches_; }
-  // Columns that a shard has anywhere.
-  unsigned most_columns_used() const { return columns_ + (wide_stretches_ != 0); }
+  std::uint64_t wide_blocks() const { return wide_blocks_; }
+  unsigned narrow_columns() const { return columns_; }
   unsigned columns_of(std::uint64_t stretch) const {
     return columns_ + (stretch < wide_stretches_);
   }

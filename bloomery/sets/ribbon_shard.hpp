@@ -17,18 +17,19 @@
 // An equation's bit for row i is bit i % 64, whatever its start: two of them subtract without a
 // shift. A key goes past some forty rows that are led; so as soon as four rows side by side (a
 // quad) are, their sixteen sums are kept, and four rows go by at the price of one.
+// Steps 2 and 3 are kernels: bits/ribbon_band.cpp and bits/ribbon_solution.cpp are their law.
 // The bits depend on the set of keys alone, not on their order.
 // Limits:  scratch is 16 bytes a row and 8 a key of one shard.
 // Threads: one solver for each; solvers may work on different shards of one layer at once.
-// See:     arXiv 2109.01892; ribbon_test.
+// See:     arXiv 2109.01892; ribbon_test, ribbon_band_test.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include <bloomery/bits/ribbon_band.hpp>
 #include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/ribbon_layer.hpp>
 
@@ -49,49 +50,18 @@ class RibbonShardSolver {
               std::span<std::uint64_t> layer_words);
 
  private:
-  struct Equation {
-    std::uint64_t coefficients = 0;  // 0: none
-    std::uint64_t answer = 0;
-    Equation operator^(const Equation& other) const {
-      return {coefficients ^ other.coefficients, answer ^ other.answer};
-    }
-  };
-  // Equations that go side by side, since each waits for its memory at every step.
-  static constexpr std::size_t side_by_side = 4;
-  struct Few {
-    std::array<std::uint64_t, side_by_side> coefficients;
-    std::array<std::uint64_t, side_by_side> answers;
-    std::array<std::uint64_t, side_by_side> rows;  // where the windows begin
-  };
-  static constexpr std::uint64_t quad_rows = 4;
-  // A stretch and the windows that begin in it reach over 48 quads.
-  static constexpr std::uint64_t quads = 64;
-
   void sort(const RibbonLayer& layer, std::span<const Hash> keys);
   void forget_quads_after(std::uint64_t row);
-  // `asked` has a one for each column that the keys are asked for.
-  bool insert(const RibbonLayer& layer, std::span<const Hash> keys, std::uint64_t asked);
-  bool insert_few(const RibbonLayer& layer, std::span<const Hash> keys, std::uint64_t asked);
-  void pass_led_rows(Few& few) const;
-  bool place(Equation equation, std::uint64_t row, std::uint64_t asked);
-  bool is_repeated(const RibbonLayer& layer, Hash key) const;
-  void sum_quad(std::uint64_t quad);
+  bool insert(std::span<const Hash> keys);
+  static std::size_t repeats_among(std::span<const Hash> keys);
   void take_out();
-  bool is_summed(std::uint64_t quad) const { return led_[quad % quads] == quad_rows; }
-  void substitute_back(const RibbonLayer& layer, std::uint64_t shard,
-                       std::span<std::uint64_t> layer_words) const;
 
-  static_assert(sizeof(Equation) == row_bytes);
-  std::vector<Equation> leading_;  // the equation that leads each row
-  std::vector<Hash> sorted_;       // by stretch, class and octet
-  std::vector<std::size_t> ends_;  // of each octet in sorted_
-  // Rows that the class in hand leads: no more than its starts and the windows reach.
-  std::array<std::uint64_t, RibbonLayer::stretch_starts + RibbonLayer::window_rows> placed_rows_{};
-  std::size_t placed_ = 0;
-  std::size_t redundant_ = 0;  // said nothing new: copies of a key, and the odd lucky one
-  std::size_t repeats_ = 0;    // copies among them
-  std::array<std::uint8_t, quads> led_{};  // rows of each quad that are led, by quad % quads
-  std::array<std::array<Equation, 16>, quads> sums_{};  // of the quads that are led wholly
+  static_assert(sizeof(RibbonEquation) == row_bytes);
+  RibbonBand band_;
+  std::vector<RibbonEquation> leading_;  // the equation that leads each row
+  std::vector<Hash> sorted_;             // by stretch, class and octet
+  std::vector<std::size_t> ends_;        // of each octet in sorted_
+  std::size_t repeats_ = 0;              // copies of keys
 };
 
 }  // namespace bloomery
