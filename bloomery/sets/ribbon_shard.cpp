@@ -102,25 +102,27 @@ void RibbonShardSolver::forget_quads_after(std::uint64_t row) {
 }
 
 // Inserts a class, or leaves everything as it was and returns false.
-bool RibbonShardSolver::insert(std::span<const Hash> keys) {
-  static_assert(sizeof(Hash) == sizeof(std::uint64_t));
-  band_.placed = 0;
-  const auto* const hashes = reinterpret_cast<const std::uint64_t*>(keys.data());
-  if (!kernels().ribbon_insert(band_, hashes, keys.size())) {
-    take_out();
-    return false;
-  }
-  // A copy says what the key before it said, so it leads no row; now and then a lucky key neither.
-  if (band_.placed != keys.size()) [[unlikely]]
-    repeats_ += repeats_among(keys);
+bool RibbonShardSolver::insert(std::span<Hash> keys) {
+  if (!insert_in_order(keys)) return false;
+  if (band_.placed == keys.size()) [[likely]]
+    return true;
+  // Some said nothing new: copies, or lucky keys. In narrow stretches a lucky one may be wrong in
+  // the wide column, which tells on the rows before; so the highest hashes have to be the lucky
+  // ones, whatever the order was.
+  take_out();
+  std::sort(keys.begin(), keys.end());
+  insert_in_order(keys);
+  for (std::size_t i = 1; i < keys.size(); ++i) repeats_ += keys[i - 1] == keys[i];
   return true;
 }
 
-std::size_t RibbonShardSolver::repeats_among(std::span<const Hash> keys) {
-  std::vector<Hash> ordered(keys.begin(), keys.end());
-  std::sort(ordered.begin(), ordered.end());
-  const auto end = std::unique(ordered.begin(), ordered.end());
-  return static_cast<std::size_t>(ordered.end() - end);
+bool RibbonShardSolver::insert_in_order(std::span<const Hash> keys) {
+  static_assert(sizeof(Hash) == sizeof(std::uint64_t));
+  band_.placed = 0;
+  const auto* const hashes = reinterpret_cast<const std::uint64_t*>(keys.data());
+  const bool held = kernels().ribbon_insert(band_, hashes, keys.size());
+  if (!held) take_out();
+  return held;
 }
 
 void RibbonShardSolver::take_out() {

@@ -52,8 +52,8 @@ class RibbonShardSolver {
  private:
   void sort(const RibbonLayer& layer, std::span<const Hash> keys);
   void forget_quads_after(std::uint64_t row);
-  bool insert(std::span<const Hash> keys);
-  static std::size_t repeats_among(std::span<const Hash> keys);
+  bool insert(std::span<Hash> keys);
+  bool insert_in_order(std::span<const Hash> keys);
   void take_out();
 
   static_assert(sizeof(RibbonEquation) == row_bytes);
