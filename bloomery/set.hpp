@@ -21,7 +21,6 @@
 #include <filesystem>
 #include <ranges>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +33,7 @@
 #include <bloomery/sets/key_source.hpp>
 #include <bloomery/sets/kinds.hpp>
 #include <bloomery/sets/shard.hpp>
+#include <bloomery/sets/short_way.hpp>
 #include <bloomery/storage/image.hpp>
 
 namespace bloomery {
@@ -44,7 +44,7 @@ class Set {
   using Input = typename K::Input;
   static constexpr bool is_ranged = std::same_as<Input, Ordinal>;
 
-  explicit Set(const Want& want, Hasher hasher = Hasher{}) : Set(made(want), hasher) {}
+  explicit Set(const Want& want, Hasher hasher = Hasher{}) : Set(made_body<K>(want), hasher) {}
 
   static Result<Set> make(const Want& want, Hasher hasher = Hasher{}) {
     auto body = Body<K>::make(want);
@@ -96,16 +96,21 @@ class Set {
 
   template <KeyOf<K> T>
   Added try_add(const T& key) {
+    if constexpr (SimplyShaped<K>)
+      return way_.can_add(form_of<T, K>) ? body_.add_simple(fast_input<Input>(key, hasher_))
+                                         : add_at_first<T>(key);
     if (rules_.form != form_of<T, K>) note_form<T>();  // shorter than its atomic load
     return body_.add(input_of(key));
   }
 
   template <KeyOf<K> T>
   bool may_contain(const T& key) const {
+    if constexpr (SimplyShaped<K>)
+      if (way_.can_ask()) return body_.kind().has_simple(fast_input<Input>(key, hasher_));
     return has_place(key) && body_.may_contain(unchecked_input_of(key));
   }
   bool may_contain(std::string_view key) const requires(!is_ranged) {
-    return body_.may_contain(unchecked_input_of(key));
+    return may_contain<std::string_view>(key);
   }
   bool may_contain(std::nullptr_t) const = delete;
 
@@ -200,15 +205,8 @@ class Set {
   std::size_t add_all(const Keys& keys, Threads threads) {
     const auto all = as_span(keys);
     begin_adding(all);
-    if constexpr (OneLined<K>) {
-      const unsigned count =
-          detail::threads_for(threads, all.size(), detail::least_added_per_thread);
-      if (count > 1 && body_.kind().has_one_line())
-        if (const auto fresh = add_all_parallel(body_.kind(), source(all), count)) {
-          body_.note_added(*fresh);
-          return *fresh;
-        }
-    }
+    if constexpr (OneLined<K>)
+      if (const auto fresh = add_by_threads(body_, source(all), threads)) return *fresh;
     return add_source(all, CountOnly{});
   }
 
@@ -317,15 +315,8 @@ class Set {
   }
 
  private:
-  Set(Body<K> body, Hasher hasher) : body_(std::move(body)), hasher_(hasher) {
+  Set(Body<K> body, Hasher hasher) : body_(std::move(body)), hasher_(hasher), way_(core(), hasher) {
     if (is_ranged) rules_.form = KeyForm::number;
-  }
-
-  static Body<K> made(const Want& want) {
-    auto body = Body<K>::make(want);
-    if (!body && body.error().code == Code::impossible)
-      throw std::invalid_argument(body.error().sentence);
-    return std::move(body).value();
   }
 
   // What knows the keys: the kind, or the composite.
@@ -355,6 +346,14 @@ class Set {
   template <class T>
   Input unchecked_input_of(const T& key) const {
     return input_from<Input>(key, hasher_);
+  }
+
+  // Away from the short way (sets/short_way.hpp); not inlined, so that it stays short.
+  template <class T>
+  [[gnu::noinline]] Added add_at_first(PassedKey<T> key) {
+    note_form<T>();
+    way_.open_for(form_of<T, K>);
+    return body_.add(input_of(key));
   }
 
   template <class T>
@@ -392,6 +391,7 @@ class Set {
 
   Body<K> body_;
   Hasher hasher_;
+  ShortWay<K> way_;
   KeyRules rules_;
   Uuid uuid_{};
   bool key_is_elsewhere_ = false;

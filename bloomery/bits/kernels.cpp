@@ -83,18 +83,20 @@ void each_place(std::uint64_t remixed, unsigned probes, Visit&& visit) {
   }
 }
 
-bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
+bool round_mark(std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
+                const Round& round) {
   std::uint64_t all = 1;
-  each_place(remixed, round.probes, [&](unsigned lane, std::uint64_t place) {
+  each_place(hash * constant, round.probes, [&](unsigned lane, std::uint64_t place) {
     all &= line[lane] >> place;
     line[lane] |= std::uint64_t{1} << place;
   });
   return all == 0;
 }
 
-bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {
+bool round_has(const std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
+               const Round& round) {
   std::uint64_t all = 1;
-  each_place(remixed, round.probes,
+  each_place(hash * constant, round.probes,
              [&](unsigned lane, std::uint64_t place) { all &= line[lane] >> place; });
   return all != 0;
 }

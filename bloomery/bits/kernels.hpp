@@ -101,10 +101,12 @@ struct Kernels {
                              std::size_t ahead);
   std::uint64_t (*lines_ask)(const LinesView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
-  // One round of one key in one line. mark sets its bits and returns whether one of them was not
-  // set before; has returns whether all are set.
-  bool (*round_mark)(std::uint64_t* line, std::uint64_t remixed, const Round& round);
-  bool (*round_has)(const std::uint64_t* line, std::uint64_t remixed, const Round& round);
+  // One round of one key in one line: the bits of the hash remixed by this constant. mark sets them
+  // and returns whether one of them was not set before; has returns whether all are set.
+  bool (*round_mark)(std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
+                     const Round& round);
+  bool (*round_has)(const std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
+                    const Round& round);
   std::uint64_t (*split_add)(const SplitView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
   std::uint64_t (*split_ask)(const SplitView&, const std::uint64_t* hashes, std::size_t n,

@@ -137,12 +137,14 @@ inline Line lone_round(std::uint64_t remixed, const Round& round) {
           _mm256_sllv_epi64(_mm256_loadu_si256(ones + 1), _mm256_and_si256(high, six_bits))};
 }
 
-bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
-  return add(line, lone_round(remixed, round));
+bool round_mark(std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
+                const Round& round) {
+  return add(line, lone_round(hash * constant, round));
 }
 
-bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {
-  return has(load(line), lone_round(remixed, round));
+bool round_has(const std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
+               const Round& round) {
+  return has(load(line), lone_round(hash * constant, round));
 }
 
 inline __m256i* split_at(const SplitView& view, std::uint64_t hash) {

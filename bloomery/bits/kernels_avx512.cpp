@@ -158,17 +158,29 @@ std::uint64_t lines_ask(const LinesView& view, const std::uint64_t* hashes, std:
   return lines_step(Verb::ask, view, hashes, n, ahead);
 }
 
-bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
-  const __mmask8 lanes = round.by_start[remixed >> 13 & 7];
+// One round of one key: remixed in the lanes where it is used. A permutation reads only the low
+// three bits of its places.
+inline __m512i lone_round(std::uint64_t hash, std::uint64_t constant, const Round& round) {
+  const __m512i remixed = _mm512_mullo_epi64(_mm512_set1_epi64(static_cast<long long>(hash)),
+                                             _mm512_set1_epi64(static_cast<long long>(constant)));
+  const __m512i words =
+      _mm512_sub_epi64(_mm512_srli_epi64(remixed, 13), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+  return _mm512_rolv_epi64(
+      _mm512_permutexvar_epi64(words, _mm512_loadu_si512(round.turned)),
+      _mm512_srlv_epi64(remixed, _mm512_setr_epi64(16, 22, 28, 34, 40, 46, 52, 58)));
+}
+
+bool round_mark(std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
+                const Round& round) {
   const __m512i before = _mm512_load_si512(line);
-  const __m512i after = _mm512_or_si512(before, round_of(remixed, lanes));
+  const __m512i after = _mm512_or_si512(before, lone_round(hash, constant, round));
   _mm512_store_si512(line, after);
   return _mm512_cmpneq_epi64_mask(before, after) != 0;
 }
 
-bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {
-  const __mmask8 lanes = round.by_start[remixed >> 13 & 7];
-  const __m512i mask = round_of(remixed, lanes);
+bool round_has(const std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
+               const Round& round) {
+  const __m512i mask = lone_round(hash, constant, round);
   return _mm512_cmpneq_epi64_mask(_mm512_and_si512(mask, _mm512_load_si512(line)), mask) == 0;
 }
 

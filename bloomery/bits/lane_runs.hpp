@@ -2,8 +2,8 @@
 //
 //    k = 3, start = 6:   lanes 6, 7, 0        (bits/block.hpp: lanes start, start + 1, ... mod 8)
 //
-//    by_start    11000001 as byte 6           bit i for lane i
 //    windows     1 1 0 0 0 0 0 1 1 1 0 ...    eight words from 7 - start on, one for each lane
+//    turned      1 0 0 0 0 0 1 1              lane i takes word start - i (mod 8)
 //
 // Plain on purpose: the kernel files, which are compiled for wider CPUs, read it too.
 #pragma once
@@ -13,18 +13,13 @@
 namespace bloomery {
 
 struct LaneRuns {
-  std::uint8_t by_start[9][8];   // [k][s], bit i: lane i is in the run of k from s
   std::uint64_t windows[9][16];  // [k][7 - s + i]: 1 if lane i is in the run of k from s, else 0
 };
 
 inline constexpr LaneRuns lane_runs = [] {
   LaneRuns runs{};
-  for (unsigned probes = 0; probes <= 8; ++probes) {
-    for (unsigned start = 0; start < 8; ++start)
-      for (unsigned i = 0; i < probes; ++i)
-        runs.by_start[probes][start] |= static_cast<std::uint8_t>(1U << (start + i) % 8);
+  for (unsigned probes = 0; probes <= 8; ++probes)
     for (unsigned i = 0; i < 16; ++i) runs.windows[probes][i] = (i + 1) % 8 < probes;
-  }
   return runs;
 }();
 
@@ -32,7 +27,7 @@ struct Kernels;
 
 // A round of so many probes, 1 to 8, made ready for many keys.
 struct Round {
-  std::uint8_t by_start[8];
+  std::uint64_t turned[8];  // here, not behind a pointer that would be read anew for each key
   const std::uint64_t* windows;
   const Kernels* row;  // for callers that are compiled for any CPU
   std::uint32_t probes;

@@ -12,7 +12,6 @@
 //          that was not.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #ifdef __AVX2__
@@ -27,54 +26,68 @@ namespace bloomery {
 
 inline Round round_of(unsigned probes) {
   Round round{{}, lane_runs.windows[probes], &kernels(), probes};
-  std::copy_n(lane_runs.by_start[probes], lanes_per_line, round.by_start);
+  for (unsigned i = 0; i < lanes_per_line; ++i) round.turned[i] = (8 - i) % 8 < probes;
   return round;
 }
 
+// RoundBits: what a hash, remixed by a constant, owns in a line. To be made before the line is
+// found: the hash is then not needed any more when its product with the blocks takes its register.
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 
-namespace detail {
+using RoundBits = __m512i;
 
-// Rotation takes its count modulo 64, so the six bits need not be cut out.
-inline __m512i round_mask(std::uint64_t remixed, const Round& round) {
-  const __mmask8 lanes = round.by_start[remixed >> 13 & 7];
-  const __m512i word = _mm512_set1_epi64(static_cast<long long>(remixed));
-  const __m512i places = _mm512_srlv_epi64(word, _mm512_setr_epi64(16, 22, 28, 34, 40, 46, 52, 58));
-  return _mm512_maskz_rolv_epi64(lanes, _mm512_set1_epi64(1), places);
+// Remixed in the lanes where it is used: integer registers are what runs out when many keys wait
+// for memory. A permutation reads only the low three bits of its places, a rotation the low six
+// of its counts, so neither need be cut out. What is the same for all keys is what may be read
+// from memory as part of an instruction.
+inline RoundBits round_bits(std::uint64_t hash, std::uint64_t constant, const Round& round) {
+  const __m512i remixed = _mm512_mullo_epi64(_mm512_set1_epi64(static_cast<long long>(hash)),
+                                             _mm512_set1_epi64(static_cast<long long>(constant)));
+  const __m512i words =
+      _mm512_sub_epi64(_mm512_srli_epi64(remixed, 13), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+  const __m512i ones = _mm512_permutexvar_epi64(words, _mm512_loadu_si512(round.turned));
+  return _mm512_rolv_epi64(
+      ones, _mm512_srlv_epi64(remixed, _mm512_setr_epi64(16, 22, 28, 34, 40, 46, 52, 58)));
 }
 
-}  // namespace detail
-
 // Are all the bits of a round set?
-inline bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {
-  const __m512i mask = detail::round_mask(remixed, round);
-  return _mm512_cmpneq_epi64_mask(_mm512_and_si512(mask, _mm512_loadu_si512(line)), mask) == 0;
+inline bool round_has(const std::uint64_t* line, const RoundBits& bits) {
+  return _mm512_cmpneq_epi64_mask(_mm512_and_si512(bits, _mm512_loadu_si512(line)), bits) == 0;
 }
 
 // Sets all the bits of a round; returns whether one of them was not set before.
-inline bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
+inline bool round_mark(std::uint64_t* line, const RoundBits& bits) {
   const __m512i before = _mm512_loadu_si512(line);
-  const __m512i after = _mm512_or_si512(before, detail::round_mask(remixed, round));
+  const __m512i after = _mm512_or_si512(before, bits);
   _mm512_storeu_si512(line, after);
   return _mm512_cmpneq_epi64_mask(before, after) != 0;
 }
 
 #elif defined(__AVX2__)
 
-namespace detail {
-
-struct HalfLines {
+struct RoundBits {
   __m256i low;   // lanes 0 to 3
   __m256i high;  // lanes 4 to 7
 };
 
-inline HalfLines load_line(const std::uint64_t* at) {
+namespace detail {
+
+inline RoundBits load_line(const std::uint64_t* at) {
   const auto* halves = reinterpret_cast<const __m256i*>(at);
   return {_mm256_loadu_si256(halves), _mm256_loadu_si256(halves + 1)};
 }
 
-inline HalfLines round_mask(std::uint64_t remixed, const Round& round) {
-  const HalfLines ones = load_line(round.windows + (~(remixed >> 13) & 7));
+inline bool covers(const RoundBits& line, const RoundBits& mask) {
+  const __m256i missing = _mm256_or_si256(_mm256_andnot_si256(line.low, mask.low),
+                                          _mm256_andnot_si256(line.high, mask.high));
+  return _mm256_testz_si256(missing, missing) != 0;
+}
+
+}  // namespace detail
+
+inline RoundBits round_bits(std::uint64_t hash, std::uint64_t constant, const Round& round) {
+  const std::uint64_t remixed = hash * constant;
+  const RoundBits ones = detail::load_line(round.windows + (~(remixed >> 13) & 7));
   const __m256i word = _mm256_set1_epi64x(static_cast<long long>(remixed));
   const __m256i six_bits = _mm256_set1_epi64x(63);
   const __m256i low = _mm256_srlv_epi64(word, _mm256_setr_epi64x(16, 22, 28, 34));
@@ -83,37 +96,38 @@ inline HalfLines round_mask(std::uint64_t remixed, const Round& round) {
           _mm256_sllv_epi64(ones.high, _mm256_and_si256(high, six_bits))};
 }
 
-inline bool covers(const HalfLines& line, const HalfLines& mask) {
-  const __m256i missing = _mm256_or_si256(_mm256_andnot_si256(line.low, mask.low),
-                                          _mm256_andnot_si256(line.high, mask.high));
-  return _mm256_testz_si256(missing, missing) != 0;
-}
-
-}  // namespace detail
-
 // Are all the bits of a round set?
-inline bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {
-  return detail::covers(detail::load_line(line), detail::round_mask(remixed, round));
+inline bool round_has(const std::uint64_t* line, const RoundBits& bits) {
+  return detail::covers(detail::load_line(line), bits);
 }
 
 // Sets all the bits of a round; returns whether one of them was not set before.
-inline bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
-  const detail::HalfLines mask = detail::round_mask(remixed, round);
-  const detail::HalfLines before = detail::load_line(line);
+inline bool round_mark(std::uint64_t* line, const RoundBits& bits) {
+  const RoundBits before = detail::load_line(line);
   auto* halves = reinterpret_cast<__m256i*>(line);
-  _mm256_storeu_si256(halves, _mm256_or_si256(before.low, mask.low));
-  _mm256_storeu_si256(halves + 1, _mm256_or_si256(before.high, mask.high));
-  return !detail::covers(before, mask);
+  _mm256_storeu_si256(halves, _mm256_or_si256(before.low, bits.low));
+  _mm256_storeu_si256(halves + 1, _mm256_or_si256(before.high, bits.high));
+  return !detail::covers(before, bits);
 }
 
 #else
 
-inline bool round_has(const std::uint64_t* line, std::uint64_t remixed, const Round& round) {
-  return round.row->round_has(line, remixed, round);
+struct RoundBits {
+  std::uint64_t hash;
+  std::uint64_t constant;
+  const Round& round;
+};
+
+inline RoundBits round_bits(std::uint64_t hash, std::uint64_t constant, const Round& round) {
+  return {hash, constant, round};
 }
 
-inline bool round_mark(std::uint64_t* line, std::uint64_t remixed, const Round& round) {
-  return round.row->round_mark(line, remixed, round);
+inline bool round_has(const std::uint64_t* line, const RoundBits& bits) {
+  return bits.round.row->round_has(line, bits.hash, bits.constant, bits.round);
+}
+
+inline bool round_mark(std::uint64_t* line, const RoundBits& bits) {
+  return bits.round.row->round_mark(line, bits.hash, bits.constant, bits.round);
 }
 
 #endif

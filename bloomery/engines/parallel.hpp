@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -121,6 +122,18 @@ Result<std::size_t> add_all_parallel(K& kind, const Source& source, unsigned thr
   });
   if (!ran) return Error{Code::no_memory, "the system does not give so many threads"};
   return fresh.load();
+}
+
+// The same for a set that keeps count, by as many threads as pay; nothing where that is one.
+template <class Body, class Source>
+std::optional<std::size_t> add_by_threads(Body& body, const Source& source, Threads threads) {
+  const unsigned count =
+      detail::threads_for(threads, source.size(), detail::least_added_per_thread);
+  if (count == 1 || !body.kind().has_one_line()) return std::nullopt;
+  const auto fresh = add_all_parallel(body.kind(), source, count);
+  if (!fresh) return std::nullopt;
+  body.note_added(*fresh);
+  return *fresh;
 }
 
 // Calls ask(first key, keys) for one share of the keys per thread, each whole words of a mask long;

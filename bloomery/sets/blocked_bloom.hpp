@@ -29,6 +29,7 @@
 #include <bloomery/bits/words.hpp>
 #include <bloomery/hash/budget.hpp>
 #include <bloomery/hash/hash.hpp>
+#include <bloomery/hash/odd_constants.hpp>
 #include <bloomery/sets/concepts.hpp>
 #include <bloomery/sets/shape_fields.hpp>
 
@@ -103,7 +104,7 @@ class BlockedBloom {
   Added add(const Slot& slot) {
     if (!is_simple_) [[unlikely]]
       return add_rounds(slot.hash);
-    return added(round_mark(line(slot.first), remix(slot.hash, 0), first_round_));
+    return add_simple(slot.hash);
   }
   Added add_shared(const Slot& slot) {
     bool seen = true;
@@ -111,26 +112,34 @@ class BlockedBloom {
       seen &= or_shared(word, bit) != 0;
       return true;
     });
-    return seen ? Added::seen : Added::fresh;
+    return added(!seen);
   }
   bool may_contain(const Slot& slot) const {
     // Branches on the shape, never on what memory says: a wrong guess there would end all the
     // waits of later keys that the CPU has begun.
     if (!is_simple_) [[unlikely]]
       return has_rounds(slot.hash);
-    return round_has(line(slot.first), remix(slot.hash, 0), first_round_);
+    return has_simple(slot.hash);
+  }
+  // The same where the shape is known to be simple: one line a key and one round of probes.
+  bool is_simple() const { return is_simple_; }
+  Added add_simple(Hash hash) {
+    const RoundBits bits = round_bits(hash.bits, remix_constants[0], first_round_);
+    return added(round_mark(line(mulhi(hash.bits, shape_.blocks)), bits));
+  }
+  bool has_simple(Hash hash) const {
+    const RoundBits bits = round_bits(hash.bits, remix_constants[0], first_round_);
+    return round_has(line(mulhi(hash.bits, shape_.blocks)), bits);
   }
   // The same for any shape and for a second line that was chosen elsewhere (sets/sharded.hpp).
   Added add_at(const Slot& slot) {
-    bool fresh = mark_line(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
-    if (shape_.lines == 2)
-      fresh |= mark_line(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
+    bool fresh = mark_line(line(slot.first), slot.hash, 0);
+    if (shape_.lines == 2) fresh |= mark_line(line(slot.second), slot.hash, 3);
     return added(fresh);
   }
   bool has_at(const Slot& slot) const {
-    bool all = line_has_all(line(slot.first), remix(slot.hash, 0), remix(slot.hash, 1));
-    if (shape_.lines == 2)
-      all &= line_has_all(line(slot.second), remix(slot.hash, 3), remix(slot.hash, 4));
+    bool all = line_has_all(line(slot.first), slot.hash, 0);
+    if (shape_.lines == 2) all &= line_has_all(line(slot.second), slot.hash, 3);
     return all;
   }
   bool may_contain_shared(const Slot& slot) const {
@@ -232,30 +241,34 @@ class BlockedBloom {
     return each_line_probe(remix(slot.hash, 3), remix(slot.hash, 4), shape_.probes, in_line);
   }
 
-  // Several rounds or lines. Out of line and from the hash alone, so that loops over simple keys
+  // Several rounds or lines. Out of line and from the hash alone, so that loops over simple shapes
   // stay short.
   [[gnu::noinline]] Added add_rounds(Hash hash) { return add_at(locate(hash)); }
   [[gnu::noinline]] bool has_rounds(Hash hash) const { return has_at(locate(hash)); }
 
-  bool mark_line(std::uint64_t* at, std::uint64_t first, std::uint64_t second) {
-    bool fresh = round_mark(at, first, first_round_);
-    if (shape_.probes > 8) fresh |= round_mark(at, second, second_round_);
+  // The remixes of a line are those for `use` and for the one after it.
+  bool mark_line(std::uint64_t* at, Hash hash, std::size_t use) {
+    bool fresh = round_mark(at, round_bits(hash.bits, remix_constants[use], first_round_));
+    if (shape_.probes > 8)
+      fresh |= round_mark(at, round_bits(hash.bits, remix_constants[use + 1], second_round_));
     return fresh;
   }
-  bool line_has_all(const std::uint64_t* at, std::uint64_t first, std::uint64_t second) const {
-    bool all = round_has(at, first, first_round_);
-    if (shape_.probes > 8) all &= round_has(at, second, second_round_);
+  bool line_has_all(const std::uint64_t* at, Hash hash, std::size_t use) const {
+    bool all = round_has(at, round_bits(hash.bits, remix_constants[use], first_round_));
+    if (shape_.probes > 8)
+      all &= round_has(at, round_bits(hash.bits, remix_constants[use + 1], second_round_));
     return all;
   }
 
   Shape shape_;
-  bool is_simple_;  // one line a key and one round of probes
+  bool is_simple_;
   Round first_round_;
   Round second_round_;  // of no probes where one round is enough
   std::uint64_t* words_;
 };
 
 static_assert(SharedAddable<BlockedBloom> && Mergeable<BlockedBloom> && Estimable<BlockedBloom> &&
-              Prefetchable<BlockedBloom> && Batched<BlockedBloom> && OneLined<BlockedBloom>);
+              Prefetchable<BlockedBloom> && Batched<BlockedBloom> && OneLined<BlockedBloom> &&
+              SimplyShaped<BlockedBloom>);
 
 }  // namespace bloomery

@@ -95,6 +95,14 @@ concept Forgetting = Addable<S> && requires {
   requires S::forgets;
 };
 
+// Has a shorter way for single inputs where the shape is simple.
+template <class S>
+concept SimplyShaped = Addable<S> && requires(S s, const S asked, typename S::Input in) {
+  { asked.is_simple() } -> std::same_as<bool>;
+  { s.add_simple(in) } -> std::same_as<Added>;
+  { asked.has_simple(in) } -> std::same_as<bool>;
+};
+
 // May be added to, and asked, by any number of threads at once without losing a key.
 template <class S>
 concept SharedAddable = Addable<S> && requires(S s, const S asked, typename S::Slot slot) {

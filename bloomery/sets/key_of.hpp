@@ -8,6 +8,7 @@
 #include <ranges>
 #include <span>
 #include <stdexcept>
+#include <type_traits>
 
 #include <bloomery/error.hpp>
 #include <bloomery/hash/hash.hpp>
@@ -24,6 +25,10 @@ concept KeyOf = std::same_as<T, typename K::Input> ||
 // A vector, span or array of such keys.
 template <class R, class K>
 concept KeysOf = std::ranges::contiguous_range<R> && KeyOf<std::ranges::range_value_t<R>, K>;
+
+// A key as an argument of a function that is not inlined: small ones need no place in memory.
+template <class T>
+using PassedKey = std::conditional_t<IntegerKey<T>, const T, const T&>;
 
 // What a hashed key of this type is noted as.
 template <class T, class K>
@@ -48,6 +53,15 @@ Input input_from(const T& key, const Hasher& hasher) {
     return hasher.wide(key);
   else
     return hasher(key);
+}
+
+// The same where the hasher is known to be fast.
+template <class Input, class T>
+Input fast_input(const T& key, const Hasher& hasher) {
+  if constexpr (std::same_as<T, Input>)
+    return key;
+  else
+    return hasher.fast(key);
 }
 
 // Every hash has a place; an integer only inside the range.

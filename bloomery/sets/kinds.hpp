@@ -6,6 +6,9 @@
 //    1002 chain  1003 sharded  1004 cascade: forms of image (parts.hpp), not kinds of a part
 #pragma once
 
+#include <stdexcept>
+#include <utility>
+
 #include <bloomery/sets/binary_fuse.hpp>
 #include <bloomery/sets/bitmap.hpp>
 #include <bloomery/sets/blocked_bloom.hpp>
@@ -57,6 +60,15 @@ struct BodyOf<K> {
 };
 template <class K>
 using Body = typename BodyOf<K>::type;
+
+// Throws std::invalid_argument for a want that no set can have, Failure for what else is wrong.
+template <class K>
+Body<K> made_body(const Want& want) {
+  auto body = Body<K>::make(want);
+  if (!body && body.error().code == Code::impossible)
+    throw std::invalid_argument(body.error().sentence);
+  return std::move(body).value();
+}
 
 namespace detail {
 

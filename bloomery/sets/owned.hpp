@@ -113,6 +113,12 @@ class Owned {
     return added;
   }
   bool may_contain(Input input) const { return kind_.may_contain(kind_.locate(input)); }
+  // Where kind().is_simple().
+  Added add_simple(Input input) requires SimplyShaped<K> {
+    const Added added = kind_.add_simple(input);
+    ledger_.adds += added == Added::fresh;
+    return added;
+  }
 
   Added add_shared(Input input) requires SharedAddable<K> {
     const Added added = kind_.add_shared(kind_.locate(input));

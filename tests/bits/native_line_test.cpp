@@ -18,50 +18,59 @@ using Line = std::array<std::uint64_t, lanes_per_line>;
 
 TEST(NativeLine, MarksTheBitsOfTheLaw) {
   std::mt19937_64 random(21);
-  for (unsigned probes = 1; probes <= 8; ++probes)
+  for (unsigned probes = 1; probes <= 8; ++probes) {
+    const Round round = round_of(probes);
     for (int i = 0; i < 2'000; ++i) {
-      const std::uint64_t remixed = random();
+      const std::uint64_t hash = random();
+      const std::uint64_t constant = random() | 1;
       alignas(64) Line line{};
-      ASSERT_TRUE(round_mark(line.data(), remixed, round_of(probes)));
-      ASSERT_EQ(line, line_mask(remixed, 0, probes).lanes) << probes << " probes";
-      ASSERT_TRUE(round_has(line.data(), remixed, round_of(probes)));
-      ASSERT_FALSE(round_mark(line.data(), remixed, round_of(probes)));
-      ASSERT_EQ(line, line_mask(remixed, 0, probes).lanes);
+      ASSERT_TRUE(round_mark(line.data(), round_bits(hash, constant, round)));
+      ASSERT_EQ(line, line_mask(hash * constant, 0, probes).lanes) << probes << " probes";
+      ASSERT_TRUE(round_has(line.data(), round_bits(hash, constant, round)));
+      ASSERT_FALSE(round_mark(line.data(), round_bits(hash, constant, round)));
+      ASSERT_EQ(line, line_mask(hash * constant, 0, probes).lanes);
     }
+  }
 }
 
 TEST(NativeLine, KeepsWhatWasThere) {
   std::mt19937_64 random(22);
-  for (unsigned probes = 1; probes <= 8; ++probes)
+  for (unsigned probes = 1; probes <= 8; ++probes) {
+    const Round round = round_of(probes);
     for (int i = 0; i < 500; ++i) {
-      const std::uint64_t remixed = random();
+      const std::uint64_t hash = random();
+      const std::uint64_t constant = random() | 1;
       alignas(64) Line line;
       for (std::uint64_t& word : line) word = random() & random();
-      const LineMask mask = line_mask(remixed, 0, probes);
+      const LineMask mask = line_mask(hash * constant, 0, probes);
       Line expected = line;
       const bool before = line_has(expected.data(), mask);
       line_mark(expected.data(), mask);
-      ASSERT_EQ(round_has(line.data(), remixed, round_of(probes)), before);
-      ASSERT_EQ(round_mark(line.data(), remixed, round_of(probes)), !before);
+      ASSERT_EQ(round_has(line.data(), round_bits(hash, constant, round)), before);
+      ASSERT_EQ(round_mark(line.data(), round_bits(hash, constant, round)), !before);
       ASSERT_EQ(line, expected);
     }
+  }
 }
 
 TEST(NativeLine, NoticesEachMissingBit) {
   std::mt19937_64 random(23);
-  for (unsigned probes = 1; probes <= 8; ++probes)
+  for (unsigned probes = 1; probes <= 8; ++probes) {
+    const Round round = round_of(probes);
     for (int i = 0; i < 50; ++i) {
-      const std::uint64_t remixed = random();
-      const LineMask mask = line_mask(remixed, 0, probes);
+      const std::uint64_t hash = random();
+      const std::uint64_t constant = random() | 1;
+      const LineMask mask = line_mask(hash * constant, 0, probes);
       for_each_one(mask.lanes, [&](std::uint64_t bit) {
         alignas(64) Line line;
         std::ranges::fill(line, ~std::uint64_t{0});
         clear_bit(line, bit);
-        ASSERT_FALSE(round_has(line.data(), remixed, round_of(probes))) << bit;
-        ASSERT_TRUE(round_mark(line.data(), remixed, round_of(probes))) << bit;
-        ASSERT_TRUE(round_has(line.data(), remixed, round_of(probes)));
+        ASSERT_FALSE(round_has(line.data(), round_bits(hash, constant, round))) << bit;
+        ASSERT_TRUE(round_mark(line.data(), round_bits(hash, constant, round))) << bit;
+        ASSERT_TRUE(round_has(line.data(), round_bits(hash, constant, round)));
       });
     }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,102 @@
+// The short way of single keys against bulk, which does not take it: same bytes, same answers, same
+// notes, for every shape and every hash. Compiled for any CPU, and in native_tests for the CPU at
+// hand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <bloomery/set.hpp>
+
+namespace bloomery {
+namespace {
+
+using Blocked = Set<BlockedBloom>;
+
+// One line with one round of probes, with two, and two lines.
+constexpr double rates[] = {0.3, 0.01, 1e-3, 2e-4, 1e-6};
+
+std::vector<Hasher> hashers() {
+  return {Hasher{}, Hasher{77}, Hasher::hardened({.low = 3, .high = 4})};
+}
+
+template <class Key>
+void expect_like_bulk(const std::vector<Key>& keys, const std::vector<Key>& strangers) {
+  for (const double rate : rates)
+    for (const Hasher& hasher : hashers()) {
+      Blocked single({.keys = keys.size(), .rate = rate}, hasher);
+      Blocked bulk({.keys = keys.size(), .rate = rate}, hasher);
+      std::size_t fresh = 0;
+      for (const Key& key : keys) fresh += single.add(key);
+      EXPECT_EQ(bulk.add_all(keys), fresh) << rate;
+      EXPECT_EQ(single.adds(), fresh);
+      EXPECT_TRUE(std::ranges::equal(single.kind().bytes_lent(), bulk.kind().bytes_lent())) << rate;
+      EXPECT_EQ(single.rules(), bulk.rules());
+      for (const Key& key : keys) ASSERT_TRUE(bulk.may_contain(key)) << rate;
+      std::size_t passed = 0;
+      for (const Key& stranger : strangers) passed += bulk.may_contain(stranger);
+      EXPECT_EQ(single.count_may_contain(strangers), passed) << rate;
+    }
+}
+
+TEST(ShortWay, IntegersGoWhereBulkPutsThem) {
+  std::mt19937_64 random(31);
+  std::vector<std::uint64_t> keys(3'000);
+  std::vector<std::uint64_t> strangers(3'000);
+  std::ranges::generate(keys, random);
+  std::ranges::generate(strangers, random);
+  expect_like_bulk(keys, strangers);
+}
+
+TEST(ShortWay, TextsGoWhereBulkPutsThem) {
+  std::vector<std::string> keys;
+  std::vector<std::string> strangers;
+  for (std::size_t i = 0; i < 1'500; ++i) {
+    keys.emplace_back(i % 300, 'a').append(std::to_string(i));
+    strangers.emplace_back(i % 300, 'b').append(std::to_string(i));
+  }
+  expect_like_bulk(keys, strangers);
+}
+
+TEST(ShortWay, HashesGoWhereBulkPutsThem) {
+  std::mt19937_64 random(32);
+  std::vector<Hash> keys(3'000);
+  std::vector<Hash> strangers(3'000);
+  for (Hash& key : keys) key.bits = random();
+  for (Hash& stranger : strangers) stranger.bits = random();
+  expect_like_bulk(keys, strangers);
+}
+
+// Once a way is open for one form, another form must still be noted.
+TEST(ShortWay, EveryFormIsNoted) {
+  Blocked set({.keys = 100, .rate = 0.01});
+  set.add(1);
+  set.add(2);
+  EXPECT_EQ(set.rules().form, KeyForm::u64);
+  set.add("three");
+  EXPECT_EQ(set.rules().form, KeyForm::mixed);
+  set.add(4);
+  EXPECT_EQ(set.rules().form, KeyForm::mixed);
+  EXPECT_TRUE(set.may_contain("three") && set.may_contain(4));
+
+  Blocked texts({.keys = 100, .rate = 0.01});
+  texts.add("one");
+  texts.add("two");
+  EXPECT_EQ(texts.rules().form, KeyForm::text);
+  ASSERT_TRUE(texts.unite(set));
+  EXPECT_EQ(texts.rules().form, KeyForm::mixed);
+  texts.add("five");
+  EXPECT_EQ(texts.rules().form, KeyForm::mixed);
+  texts.add(Hash{6});
+  EXPECT_EQ(texts.rules().form, KeyForm::mixed);
+  EXPECT_TRUE(texts.may_contain("one") && texts.may_contain(4) && texts.may_contain(Hash{6}));
+}
+
+}  // namespace
+}  // namespace bloomery
