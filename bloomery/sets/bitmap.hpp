@@ -74,10 +74,8 @@ class Bitmap {
     __builtin_prefetch(&words_[slot.bit / word_bits], 0, 2);
   }
 
-  Added add(Slot slot) { return set_bit(words_, slot.bit) ? Added::seen : Added::fresh; }
-  Added add_shared(Slot slot) {
-    return set_bit_shared(words_, slot.bit) ? Added::seen : Added::fresh;
-  }
+  Added add(Slot slot) { return added(!set_bit(words_, slot.bit)); }
+  Added add_shared(Slot slot) { return added(!set_bit_shared(words_, slot.bit)); }
   // Returns whether it was there.
   bool remove(Slot slot) { return clear_bit(words_, slot.bit); }
   bool contains(Slot slot) const { return get_bit(words_, slot.bit); }

@@ -98,7 +98,7 @@ class ClassicBloom {
       seen &= set_bit(words_, bit);
       return true;
     });
-    return seen ? Added::seen : Added::fresh;
+    return added(!seen);
   }
   Added add_shared(Slot slot) {
     bool seen = true;
@@ -106,7 +106,7 @@ class ClassicBloom {
       seen &= set_bit_shared(words_, bit);
       return true;
     });
-    return seen ? Added::seen : Added::fresh;
+    return added(!seen);
   }
   bool may_contain(Slot slot) const {
     return each_probe(slot, [&](std::uint64_t bit) { return get_bit(words_, bit); });

@@ -104,12 +104,12 @@ class CountingBloom {
   Added add(Slot slot) {
     bool seen = true;
     for (const std::uint64_t place : places(slot)) seen &= counters_.raise(place) != 0;
-    return seen ? Added::seen : Added::fresh;
+    return added(!seen);
   }
   Added add_shared(Slot slot) {
     bool seen = true;
     for (const std::uint64_t place : places(slot)) seen &= counters_.raise_shared(place) != 0;
-    return seen ? Added::seen : Added::fresh;
+    return added(!seen);
   }
   // Takes one copy away; returns whether there was one. False changes nothing.
   bool remove(Slot slot) {

@@ -310,7 +310,7 @@ Added Scalable::add(Hash hash) {
       std::size_t taken = 0;
       const bool fresh = table_.add_step(&hash.bits, 1, 0, &taken) != 0;
       adds_ += fresh;
-      if (taken == 1) return fresh ? Added::fresh : Added::seen;
+      if (taken == 1) return added(fresh);
     } else if (may_contain(hash)) {
       return Added::seen;
     }

@@ -123,7 +123,7 @@ class SpectralBloom {
         return true;
       });
     }
-    return before != 0 ? Added::seen : Added::fresh;
+    return added(before == 0);
   }
   bool may_contain(Slot slot) const {
     return each_probe(slot, [&](std::uint64_t place) { return counters_.get(place) != 0; });

@@ -94,7 +94,7 @@ class SplitBlock {
       missing |= bit & ~block(slot)[i];
       block(slot)[i] |= bit;
     }
-    return missing == 0 ? Added::seen : Added::fresh;
+    return added(missing != 0);
   }
   Added add_shared(Slot slot) {
     std::uint32_t missing = 0;
@@ -105,7 +105,7 @@ class SplitBlock {
       if ((word.load(std::memory_order_relaxed) & bit) == 0)
         missing |= bit & ~word.fetch_or(bit, std::memory_order_relaxed);
     }
-    return missing == 0 ? Added::seen : Added::fresh;
+    return added(missing != 0);
   }
   bool may_contain(Slot slot) const {
     std::uint32_t missing = 0;

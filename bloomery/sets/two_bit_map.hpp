@@ -82,7 +82,7 @@ class TwoBitMap {
     std::uint64_t& word = words_[slot.state / 32];
     const std::uint64_t before = word;
     word = raised(before, shift_of(slot));
-    return state_in(before, slot) == Seen::never ? Added::fresh : Added::seen;
+    return added(state_in(before, slot) == Seen::never);
   }
 
   // Relaxed is enough: states only rise, and each call raises the word it has just read.
@@ -93,7 +93,7 @@ class TwoBitMap {
            !word.compare_exchange_weak(before, raised(before, shift_of(slot)),
                                        std::memory_order_relaxed)) {
     }
-    return state_in(before, slot) == Seen::never ? Added::fresh : Added::seen;
+    return added(state_in(before, slot) == Seen::never);
   }
 
   // Forgets the integer altogether; returns whether it was there.

@@ -246,14 +246,14 @@ class WindowBloom {
       line_mark(at, mask);
       ++head().adds[current()];
     }
-    return seen ? Added::seen : Added::fresh;
+    return added(!seen);
   }
   // The answer is that of before: what is forgotten now was there when the key came.
   Added advance_and_add(const Slot& slot, const LineMask& mask) {
     const bool seen = any_has(slot.block, mask);
     advance();
     add_to_current(slot, mask);
-    return seen ? Added::seen : Added::fresh;
+    return added(!seen);
   }
 
   Shape shape_;
