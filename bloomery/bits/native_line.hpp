@@ -36,10 +36,10 @@ inline Round round_of(unsigned probes) {
 
 using RoundBits = __m512i;
 
-// Remixed in the lanes where it is used: integer registers are what runs out when many keys wait
-// for memory. A permutation reads only the low three bits of its places, a rotation the low six
-// of its counts, so neither need be cut out. What is the same for all keys is what may be read
-// from memory as part of an instruction.
+// Remixed in the lanes where it is used, which was faster than in an integer register when many
+// keys wait for memory (docs/dead_ends.md). A permutation reads only the low three bits of its
+// places, a rotation the low six of its counts, so neither need be cut out. What is the same for
+// all keys is what may be read from memory as part of an instruction.
 inline RoundBits round_bits(std::uint64_t hash, std::uint64_t constant, const Round& round) {
   const __m512i remixed = _mm512_mullo_epi64(_mm512_set1_epi64(static_cast<long long>(hash)),
                                              _mm512_set1_epi64(static_cast<long long>(constant)));
