@@ -23,6 +23,7 @@ namespace {
 struct PlanFlags {
   SizeFlags size;
   Word range;
+  Word allow;
   NodesFlags nodes;
   SpeechFlags speech;
 };
@@ -30,7 +31,8 @@ struct PlanFlags {
 constexpr const char* story =
     R"(Any two of --keys, --rate and --memory give the third; with all three, --memory
 is a cap, and kinds that do not fit it are left out. Nothing is made or written.
---range adds the exact maps of integers.
+--range adds the exact maps of integers, --allow N the cascade: a block list of
+--keys and an allow list of N keys in one set, without an error on either.
 
 Which kind to take: `blocked` waits once for memory per key and costs little
 more than the smallest from 10 % down to about 0.1 %; below 0.01 % it uses two
@@ -53,6 +55,7 @@ Examples:
   bloomery plan -n 1e9 -m 2G          # at what rate
   bloomery plan -p 0.1% -m 512M       # for how many keys
   bloomery plan -n 1M -p 1% --range 0..99999999
+  bloomery plan -n 20M -p 1% --allow 1M
   bloomery plan --nodes -n 100G -p 1% -m 32G
   bloomery plan --nodes=12 -n 10G -p 0.1% --replicas 2 --network 25G
 )";
@@ -61,6 +64,8 @@ void add_flags(CLI::App& parser, PlanFlags& flags) {
   add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3, 1/1000");
   parser.add_option("--range", flags.range, "show the exact maps of these integers too")
       ->type_name("A..B");
+  parser.add_option("--allow", flags.allow, "keys that shall never match: show the cascade too")
+      ->type_name("N");
   add_nodes_flags(parser, flags.nodes);
   add_speech_flags(parser, flags.speech);
 }
@@ -110,7 +115,7 @@ Table table_of(const Want& want) {
   Table table;
   for (const KindRow& row : AnySet::register_rows()) {
     if (row.input == InputForm::ordinal && !want.range.given()) continue;
-    if (row.two_lists) continue;  // its size depends on the other list
+    if (row.two_lists && want.allowed == 0) continue;  // its size depends on the other list
     const auto planned = plan_row(row, want);
     if (planned)
       table.planned.push_back(*planned);
@@ -134,6 +139,8 @@ struct Choice {
 // docs/kinds.md: one memory wait per key is worth a few bits; smallest only when that is all that
 // fits.
 Choice choose(const Table& table) {
+  if (const Planned* cascade = find(table, "cascade"))
+    return {cascade, "blocks all of one list and none of the other"};
   const Planned* blocked = find(table, "blocked");
   const Planned* bitmap = find(table, "bitmap");
   if (bitmap != nullptr && (blocked == nullptr || bitmap->bytes <= blocked->bytes))
@@ -171,6 +178,7 @@ Report report_of(const Table& table, const Choice& choice, const Want& asked) {
   const Want& want = choice.planned->want;
   report.count("keys", want.keys);
   report.rate("rate", asked.rate > 0 ? asked.rate : want.rate);
+  if (asked.allowed > 0) report.count("allowed", asked.allowed);
   if (asked.memory_bytes > 0) report.bytes("memory", asked.memory_bytes);
   std::vector<Report> rows;
   for (const Planned& planned : table.planned) rows.push_back(row_report(planned, asked.keys == 0));
@@ -193,6 +201,7 @@ Exit run(const PlanFlags& flags, Messages& messages) {
   Want want = want_of(flags.size);
   const int given = (want.keys > 0) + (want.rate > 0) + (want.memory_bytes > 0);
   if (flags.range) want.range = parse_range("--range", *flags.range).value();
+  if (flags.allow) want.allowed = parse_keys("--allow", *flags.allow).value();
   if (flags.nodes.given()) {
     const Report report = nodes_report(flags.nodes, want);
     print_out(flags.speech.json ? report.as_json() : report.as_text());
@@ -207,6 +216,10 @@ Exit run(const PlanFlags& flags, Messages& messages) {
   const Table table = table_of(want);
   if (table.planned.empty())
     refuse(table.left_out.empty() ? "no kind can do this" : table.left_out.front().why);
+  // Whoever names two lists is not helped by a set of one.
+  if (want.allowed > 0)
+    for (const LeftOut& out : table.left_out)
+      if (out.row->two_lists) refuse("no set of both lists: " + out.why);
   const Report report = report_of(table, choose(table), want);
   print_out(flags.speech.json ? report.as_json() : report.as_text());
   return Exit::good;

@@ -135,10 +135,10 @@ void expect_nodes(const NodesFlags& flags) {
 }
 
 Report nodes_report(const NodesFlags& flags, const Want& want) {
-  if (want.keys == 0 || want.rate == 0 || want.range.given())
+  if (want.keys == 0 || want.rate == 0 || want.range.given() || want.allowed > 0)
     refuse(
         "plan --nodes needs --keys and --rate, as in 'bloomery plan --nodes -n 10G -p 1%'; "
-        "--memory is that of one node, and --range has no place in it");
+        "--memory is that of one node, and --range and --allow have no place in it");
   const ClusterPlan plan = plan_cluster(cluster_want(flags, want)).value();
   Report report;
   report.count("keys", want.keys);
