@@ -7,9 +7,10 @@
 // This is the one place outside kernels_*.cpp with intrinsics: a lone key is used in so few
 // instructions that the call can be told from them (docs/benchmarks.md "One by one"). Code that is
 // compiled for a CPU is the caller's own choice; the library is never compiled that way.
-// Limits:  up to 8 probes; further rounds are further calls. All files of a program that include
-//          this are compiled for the same CPU: else the linker may hand the wide body to a file
-//          that was not.
+// Limits:  up to 8 probes; further rounds are further calls. A program with files compiled for
+//          different CPUs, those of the library among them, may run any of the bodies in any of
+//          them: it needs the widest of these CPUs. Each variant has a namespace of its own, so
+//          that no body meets the RoundBits of another.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,7 @@ inline Round round_of(unsigned probes) {
 // RoundBits: what a hash, remixed by a constant, owns in a line. To be made before the line is
 // found: the hash is then not needed any more when its product with the blocks takes its register.
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
+inline namespace avx512_line {
 
 using RoundBits = __m512i;
 
@@ -63,14 +65,14 @@ inline bool round_mark(std::uint64_t* line, const RoundBits& bits) {
   return _mm512_cmpneq_epi64_mask(before, after) != 0;
 }
 
+}  // namespace avx512_line
 #elif defined(__AVX2__)
+inline namespace avx2_line {
 
 struct RoundBits {
   __m256i low;   // lanes 0 to 3
   __m256i high;  // lanes 4 to 7
 };
-
-namespace detail {
 
 inline RoundBits load_line(const std::uint64_t* at) {
   const auto* halves = reinterpret_cast<const __m256i*>(at);
@@ -83,11 +85,9 @@ inline bool covers(const RoundBits& line, const RoundBits& mask) {
   return _mm256_testz_si256(missing, missing) != 0;
 }
 
-}  // namespace detail
-
 inline RoundBits round_bits(std::uint64_t hash, std::uint64_t constant, const Round& round) {
   const std::uint64_t remixed = hash * constant;
-  const RoundBits ones = detail::load_line(round.windows + (~(remixed >> 13) & 7));
+  const RoundBits ones = load_line(round.windows + (~(remixed >> 13) & 7));
   const __m256i word = _mm256_set1_epi64x(static_cast<long long>(remixed));
   const __m256i six_bits = _mm256_set1_epi64x(63);
   const __m256i low = _mm256_srlv_epi64(word, _mm256_setr_epi64x(16, 22, 28, 34));
@@ -98,19 +98,21 @@ inline RoundBits round_bits(std::uint64_t hash, std::uint64_t constant, const Ro
 
 // Are all the bits of a round set?
 inline bool round_has(const std::uint64_t* line, const RoundBits& bits) {
-  return detail::covers(detail::load_line(line), bits);
+  return covers(load_line(line), bits);
 }
 
 // Sets all the bits of a round; returns whether one of them was not set before.
 inline bool round_mark(std::uint64_t* line, const RoundBits& bits) {
-  const RoundBits before = detail::load_line(line);
+  const RoundBits before = load_line(line);
   auto* halves = reinterpret_cast<__m256i*>(line);
   _mm256_storeu_si256(halves, _mm256_or_si256(before.low, bits.low));
   _mm256_storeu_si256(halves + 1, _mm256_or_si256(before.high, bits.high));
-  return !detail::covers(before, bits);
+  return !covers(before, bits);
 }
 
+}  // namespace avx2_line
 #else
+inline namespace any_line {
 
 struct RoundBits {
   std::uint64_t hash;
@@ -130,6 +132,7 @@ inline bool round_mark(std::uint64_t* line, const RoundBits& bits) {
   return bits.round.row->round_mark(line, bits.hash, bits.constant, bits.round);
 }
 
+}  // namespace any_line
 #endif
 
 }  // namespace bloomery

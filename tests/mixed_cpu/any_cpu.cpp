@@ -1,0 +1,10 @@
+// Compiled for any CPU; see mixed_cpu_test.cpp.
+#include <bloomery/sets/blocked_bloom.hpp>
+
+namespace bloomery {
+
+bool mark_for_any_cpu(BlockedBloom& set, Hash hash) {
+  return set.add_at(set.locate(hash)) == Added::fresh && set.has_at(set.locate(hash));
+}
+
+}  // namespace bloomery
