@@ -12,9 +12,6 @@
 namespace bloomery {
 namespace {
 
-// Blocks behind the last quotients, for what these spill. When two do not suffice the table only
-// grows early.
-constexpr std::uint64_t tail_blocks = 2;
 // May be read behind a field that ends with the last word.
 constexpr std::uint64_t spare_words = 1;
 
@@ -36,7 +33,8 @@ Result<void> QuotientTable::check(const Size& size) {
   const bool sound =
       size.quotient_bits >= least_quotient_bits && size.quotient_bits <= most_quotient_bits &&
       size.slots >= 1 && size.slots <= most_slots && size.field_bits >= 2 &&
-      size.field_bits <= most_field_bits && size.quotient_bits + size.field_bits - 1 <= 64;
+      size.field_bits <= most_field_bits && size.quotient_bits + size.field_bits - 1 <= 64 &&
+      size.tail_blocks <= most_tail_blocks;
   if (sound) return {};
   return Error{Code::damaged, "no quotient table has 2^" + std::to_string(size.quotient_bits) +
                                   " quotients, " + std::to_string(size.slots) +
@@ -45,8 +43,8 @@ Result<void> QuotientTable::check(const Size& size) {
 }
 
 std::uint64_t QuotientTable::bytes(const Size& size) {
-  return ((home_blocks(size) + tail_blocks) * words_of(size.slots, size.field_bits) + spare_words) *
-         sizeof(std::uint64_t);
+  const std::uint64_t blocks = home_blocks(size) + size.tail_blocks;
+  return (blocks * words_of(size.slots, size.field_bits) + spare_words) * sizeof(std::uint64_t);
 }
 
 std::uint32_t QuotientTable::widest_slots(std::uint32_t slots, std::uint32_t field_bits) {
@@ -58,7 +56,7 @@ QuotientTable::QuotientTable(const Size& size, Memory memory)
     : size_(size),
       memory_(std::move(memory)),
       view_{reinterpret_cast<std::uint64_t*>(memory_.bytes().data()),
-            home_blocks(size) + tail_blocks,
+            home_blocks(size) + size.tail_blocks,
             size.quotient_bits,
             size.slots,
             size.field_bits,

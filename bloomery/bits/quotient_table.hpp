@@ -43,12 +43,16 @@ class QuotientTable {
     std::uint32_t quotient_bits = 6;
     std::uint32_t slots = 64;  // in a block of 64 quotients
     std::uint32_t field_bits = 2;
+    // Behind the last quotients, for what these spill. When they do not suffice the table of a set
+    // only grows early; many copies of one key need room at once, wherever it is.
+    std::uint32_t tail_blocks = 2;
     friend bool operator==(const Size&, const Size&) = default;
   };
   static constexpr std::uint32_t least_quotient_bits = 6;
   static constexpr std::uint32_t most_quotient_bits = 58;
   static constexpr std::uint32_t most_slots = 64;
   static constexpr std::uint32_t most_field_bits = 49;
+  static constexpr std::uint32_t most_tail_blocks = 512;
 
   static Result<void> check(const Size& size);
   // Of a size that check() lets pass.

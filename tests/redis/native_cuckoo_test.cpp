@@ -44,6 +44,21 @@ TEST(NativeCuckoo, GrownFromTheDefaultItKeepsItsRate) {
   EXPECT_LE(set.info().bits_per_key, 30);
 }
 
+// Wherever the hash of the key lies: behind the last quotients of a table there is room as well.
+TEST(NativeCuckoo, The255CopiesOfAnyKeyFit) {
+  for (const std::uint64_t others : {0, 900, 20'000}) {
+    auto filled = made({});
+    for (std::uint64_t i = 0; i < others; ++i) ASSERT_NE(filled.add(stranger_of(i)), Added::full);
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      auto set = filled.clone().value();
+      for (int copies = 0; copies < 255; ++copies)
+        ASSERT_NE(set.add(key_of(i)), Added::full) << key_of(i) << " beside " << others;
+      ASSERT_EQ(set.count(key_of(i)), 255);
+      ASSERT_EQ(set.add(key_of(i)), Added::full);
+    }
+  }
+}
+
 // As long as only members are removed: no member is denied, none is counted too low, and after the
 // last removal nothing is there.
 TEST(NativeCuckoo, DrivenAtRandomItAgreesWithAMultiset) {

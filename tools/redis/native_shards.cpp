@@ -25,6 +25,10 @@ constexpr std::uint64_t most_shard_bytes = most_chunk_bytes / 2;
 constexpr std::uint64_t bytes_beside_shard = 128;
 // Beyond it a run of copies would crowd out its neighbours.
 constexpr std::uint64_t most_copies = 255;
+// What stands behind the last quotients of a multiset: all copies of one key, and a block of others.
+std::uint32_t tail_for_copies(std::uint32_t slots) {
+  return (static_cast<std::uint32_t>(most_copies) + QuotientTable::most_slots + slots - 1) / slots;
+}
 // As a multiset no rate is in the way: the length is given.
 constexpr double any_rate = 1e9;
 
@@ -124,8 +128,9 @@ Result<QuotientTable> PrefixShards::table_for(const Lengths& held, const Target&
   const unsigned fixed = law_.prefix_bits == 0 ? 0 : law_.prefix_bits - target.depth;
   if (fixed != 0) kept[fixed] += sum_of(held) == 0;
   const double rate = fixed != 0 ? any_rate : law_.rate;
-  const auto size = Scalable::plan_next(kept, rate, target.room, target.quotient_bits);
+  auto size = Scalable::plan_next(kept, rate, target.room, target.quotient_bits);
   if (!size) return size.error();
+  if (fixed != 0) size->tail_blocks = tail_for_copies(size->slots);
   const unsigned longest = size->quotient_bits + size->field_bits - 1;
   if (fixed == 0 ? longest + target.depth > 64 : longest != fixed)
     return Error{Code::full, "so many keys are more than the hashes can tell apart at this rate"};
@@ -361,9 +366,10 @@ Result<void> PrefixShards::load(ChunkReader& reader, std::uint64_t memory_left) 
       return damaged_chunk("a shard is not where the one before it ends");
     if (std::max({quotient_bits, slots, field_bits}) > 64)
       return damaged_chunk("a shard has a size that can not be");
-    const QuotientTable::Size size{static_cast<std::uint32_t>(quotient_bits),
-                                   static_cast<std::uint32_t>(slots),
-                                   static_cast<std::uint32_t>(field_bits)};
+    QuotientTable::Size size{static_cast<std::uint32_t>(quotient_bits),
+                             static_cast<std::uint32_t>(slots),
+                             static_cast<std::uint32_t>(field_bits)};
+    if (law_.prefix_bits != 0 && slots != 0) size.tail_blocks = tail_for_copies(size.slots);
     if (auto sound = QuotientTable::check(size); !sound) return sound.error();
     const std::uint64_t length = QuotientTable::bytes(size);
     if (length > most_chunk_bytes ||
