@@ -52,7 +52,6 @@ struct Solved {
   std::vector<bool> held;              // of each class
   std::vector<std::uint64_t> led;      // rows
   std::vector<std::uint64_t> columns;  // of each row, as bits
-  friend bool operator==(const Solved&, const Solved&) = default;
 };
 
 Solved by_the_law(const Task& task) {

@@ -25,7 +25,7 @@ constexpr std::uint64_t most_shard_bytes = most_chunk_bytes / 2;
 constexpr std::uint64_t bytes_beside_shard = 128;
 // Beyond it a run of copies would crowd out its neighbours.
 constexpr std::uint64_t most_copies = 255;
-// What stands behind the last quotients of a multiset: all copies of one key, and a block of others.
+// What stands behind the last quotients of a multiset: all copies of a key, and a block of others.
 std::uint32_t tail_for_copies(std::uint32_t slots) {
   return (static_cast<std::uint32_t>(most_copies) + QuotientTable::most_slots + slots - 1) / slots;
 }
