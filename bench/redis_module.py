@@ -57,6 +57,8 @@ def main():
     parser.add_argument("--capacity", type=int, default=100_000_000)
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
+    if options.runs < 1:
+        parser.error("--runs must be at least 1")
     table = rows(options.capacity)
     pings, found = [], {name: [] for name, *_ in table}
     with RedisServer("--loadmodule", options.module) as server:

@@ -80,7 +80,7 @@ class ModuleCase(unittest.TestCase):
 
     def check_dump(self, key, law):
         """Byte for byte what the independent encoder says. The version of the format, in the last
-        ten bytes, is the server's own: 10 for Redis 7.0, 11 for 7.2 and for Valkey."""
+        ten bytes, is the server's own: 10 for Redis 7.0, 11 for Valkey 8.0."""
         dump = self.two.ask("DUMP", key)
         (version,) = struct.unpack("<H", dump[-10:-8])
         self.assertGreaterEqual(version, 10)
