@@ -92,7 +92,7 @@ inline unsigned threads_for(Threads threads, std::size_t keys, std::size_t least
 template <OneLined K, KeySource<typename K::Input> Source>
 Result<std::size_t> add_all_parallel(K& kind, const Source& source, unsigned threads) {
   const PartitionPlan plan = plan_partitions(kind.lines(), source.size(), threads);
-  const std::size_t share = plan.chunk_keys / threads + 1;
+  const std::size_t share = plan.held_keys / threads + 1;
   std::vector<Partitions<typename K::Input>> shares;
   for (unsigned i = 0; i < threads; ++i) {
     auto made = Partitions<typename K::Input>::make(plan, share);
@@ -105,11 +105,12 @@ Result<std::size_t> add_all_parallel(K& kind, const Source& source, unsigned thr
   const std::size_t chunk = share * threads;
   std::barrier all_scattered(threads, [&]() noexcept { next_part = 0; });
   std::barrier all_walked(threads);
+  const auto a_share_fits = [](std::size_t) {};
   const bool ran = on_threads(threads, [&](unsigned me) {
     for (std::size_t done = 0; done < size; done += chunk) {
       const std::size_t first = std::min(done + me * share, size);
       shares[me].clear();
-      scatter_keys(kind, source, first, std::min(share, size - first), shares[me]);
+      scatter_keys(kind, source, first, std::min(share, size - first), shares[me], a_share_fits);
       all_scattered.arrive_and_wait();
       std::size_t count = 0;
       for (std::size_t part; (part = next_part++) < plan.parts;)

@@ -23,15 +23,17 @@ TEST(PartitionPlan, CoversEveryLineWithFewParts) {
       const PartitionPlan plan = plan_partitions(lines, 1'000'000, threads);
       ASSERT_EQ((lines - 1) >> plan.shift, plan.parts - 1) << lines;
       ASSERT_LE(plan.parts, 1024U);
-      ASSERT_GE(plan.chunk_keys, 1U);
-      ASSERT_LE(plan.chunk_keys, 1'000'000U);
+      ASSERT_GE(plan.held_keys, 1U);
+      ASSERT_LE(plan.held_keys, 1'000'000U);
     }
   EXPECT_GE(plan_partitions(1000, 1'000'000, 4).parts, 32U) << "threads without parts";
 }
 
 TEST(PartitionPlan, ScratchStaysBounded) {
   const std::size_t many = std::size_t{1} << 40;
-  EXPECT_LE(plan_partitions(std::uint64_t{1} << 36, many, 1).chunk_keys * 8,
+  EXPECT_LE(plan_partitions(std::uint64_t{1} << 36, many, 1).held_keys * 8,
+            std::uint64_t{256} << 20);
+  EXPECT_LE(plan_partitions(std::uint64_t{1} << 36, many, 2).held_keys * 8,
             std::uint64_t{512} << 20);
 }
 
@@ -82,6 +84,43 @@ TEST(Partitions, HoldEvenAndUnevenInputs) {
     expect_all_there(uneven, line_count);
     expect_all_there(one, line_count);
   }
+}
+
+// Whoever makes room by emptying the fullest part finds in it all that was sent there since it was
+// emptied last, in order.
+TEST(Partitions, GiveBackTheBlocksOfThePartThatIsEmptied) {
+  std::mt19937_64 random(2);
+  const PartitionPlan plan{.shift = 4, .parts = 50, .held_keys = 20'000};
+  auto parts = Partitions<Hash>::make(plan, plan.held_keys).value();
+  std::vector<std::vector<std::uint64_t>> sent(plan.parts);
+  std::size_t emptied = 0;
+  const auto empty = [&](std::size_t part) {
+    std::vector<std::uint64_t> got;
+    parts.finish();
+    parts.walk(part, [&](std::span<const Hash> inputs) {
+      for (const Hash input : inputs) got.push_back(input.bits);
+    });
+    ASSERT_EQ(got, sent[part]) << "part " << part;
+    sent[part].clear();
+    parts.clear(part);
+  };
+  for (std::uint64_t next = 0; next < 400'000;) {
+    std::vector<Hash> inputs(100);
+    std::vector<std::uint64_t> lines(100);
+    while (!parts.has_room_for(inputs.size())) {
+      empty(parts.fullest());
+      ++emptied;
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i, ++next) {
+      inputs[i] = {next};
+      // Half of them into two parts.
+      lines[i] = random() % 2 == 0 ? random() % 32 : random() % (plan.parts << plan.shift);
+      sent[lines[i] >> plan.shift].push_back(next);
+    }
+    parts.scatter(inputs.data(), lines.data(), inputs.size());
+  }
+  for (std::size_t part = 0; part < plan.parts; ++part) empty(part);
+  EXPECT_GT(emptied, 10U);
 }
 
 template <class K>
