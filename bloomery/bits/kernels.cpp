@@ -42,7 +42,7 @@ std::uint64_t lines_add(const LinesView& view, const std::uint64_t* hashes, std:
                         std::size_t ahead) {
   std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    call_for(view, hashes[i + ahead]);
     const Hash hash{hashes[i]};
     const LinesSlot slot = locate(view, hash);
     bool is_new = add_line(slot.first, line_mask(remix(hash, 0), remix(hash, 1), view.probes));
@@ -57,7 +57,7 @@ std::uint64_t lines_ask(const LinesView& view, const std::uint64_t* hashes, std:
                         std::size_t ahead) {
   std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    call_for(view, hashes[i + ahead]);
     const Hash hash{hashes[i]};
     const LinesSlot slot = locate(view, hash);
     const bool has =
@@ -113,7 +113,7 @@ std::uint64_t split_add(const SplitView& view, const std::uint64_t* hashes, std:
                         std::size_t ahead) {
   std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    call_for(view, hashes[i + ahead]);
     std::uint32_t* block = locate(view, hashes[i]);
     std::uint32_t missing = 0;
     for (std::size_t w = 0; w < split_words; ++w) {
@@ -130,7 +130,7 @@ std::uint64_t split_ask(const SplitView& view, const std::uint64_t* hashes, std:
                         std::size_t ahead) {
   std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    call_for(view, hashes[i + ahead]);
     const std::uint32_t* block = locate(view, hashes[i]);
     std::uint32_t missing = 0;
     for (std::size_t w = 0; w < split_words; ++w)

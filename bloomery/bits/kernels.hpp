@@ -12,8 +12,9 @@
 // A step is up to 64 hashes in order, with those that come after them in sight:
 //
 //    hashes   0 ........ n-1 n ............ n+ahead-1
-//             add / ask      called for from memory, 64 places before their turn
+//             add / ask      called for from memory, each `ahead` places before its turn
 //
+// At the end of the keys fewer are ahead, and some are called for twice, which costs little.
 // Calling for one line after each one that is used keeps the memory busy evenly: with the calls in
 // bursts of 16 a filter of 124 MB took 18 ns a key instead of 9.5. They go to the second cache
 // (prefetcht1), which can wait for more lines at once than the first: 5.9 ns (docs/dead_ends.md).
@@ -147,9 +148,8 @@ struct Kernels {
                                 std::size_t ahead);
 };
 
-// The most hashes in a step, and how far ahead of the one in hand a line is called for.
+// The most hashes in a step.
 inline constexpr std::size_t step_keys = 64;
-inline constexpr std::size_t kernel_lookahead = 64;
 
 extern const Kernels scalar_kernels;
 extern const Kernels avx2_kernels;

@@ -101,7 +101,7 @@ std::uint64_t lines_add(const LinesView& set, const std::uint64_t* hashes, std::
   const LinesView view = set;
   std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    call_for(view, hashes[i + ahead]);
     const std::uint64_t hash = hashes[i];
     bool is_new = add(line_at(view, hash), first_mask(hash, view.probes));
     if (view.lines == 2)
@@ -116,7 +116,7 @@ std::uint64_t lines_ask(const LinesView& set, const std::uint64_t* hashes, std::
   const LinesView view = set;
   std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    call_for(view, hashes[i + ahead]);
     const std::uint64_t hash = hashes[i];
     bool found = has(load(line_at(view, hash)), first_mask(hash, view.probes));
     if (view.lines == 2)
@@ -168,7 +168,7 @@ std::uint64_t split_add(const SplitView& set, const std::uint64_t* hashes, std::
   const SplitView view = set;
   std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    call_for(view, hashes[i + ahead]);
     __m256i* at = split_at(view, hashes[i]);
     const __m256i block = _mm256_load_si256(at);
     const __m256i mask = split_mask(hashes[i]);
@@ -183,7 +183,7 @@ std::uint64_t split_ask(const SplitView& set, const std::uint64_t* hashes, std::
   const SplitView view = set;
   std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    call_for(view, hashes[i + ahead]);
     const __m256i block = _mm256_load_si256(split_at(view, hashes[i]));
     there |= std::uint64_t{_mm256_testc_si256(block, split_mask(hashes[i])) != 0} << i;
   }

@@ -72,7 +72,7 @@ enum class Verb { add, ask };
                                                      std::size_t n, std::size_t ahead) {
   std::uint64_t there = 0;
   for (std::size_t i = from; i < n; ++i) {
-    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    call_for(view, hashes[i + ahead]);
     const std::uint64_t hash = hashes[i];
     __mmask8 missing = one_line(verb, line_at(view, hash), first_mask(hash, view.probes));
     if (view.lines == 2)
@@ -116,7 +116,7 @@ constexpr std::uint64_t few_blocks = std::uint64_t{1} << 32;
   // One byte per key, looked at once all are written: cheaper than a test and a bit for each.
   alignas(64) unsigned char missing[step_keys];
   std::size_t i = 0;
-  for (; i + 8 <= n && i + kernel_lookahead + 8 <= n + ahead; i += 8) {
+  for (; i + 8 <= n; i += 8) {
     const __m512i eight = _mm512_loadu_si512(hashes + i);
     const __m512i product = _mm512_mullo_epi64(eight, remix);
     const __m512i starts = _mm512_and_si512(_mm512_srli_epi64(product, 13), _mm512_set1_epi64(7));
@@ -125,8 +125,7 @@ constexpr std::uint64_t few_blocks = std::uint64_t{1} << 32;
     _mm512_store_si512(remixed, product);
     // the run goes on at lane 0 after lane 7
     _mm512_store_si512(lanes, _mm512_or_si512(unwrapped, _mm512_srli_epi64(unwrapped, 8)));
-    _mm512_store_si512(next,
-                       first_words(_mm512_loadu_si512(hashes + i + kernel_lookahead), blocks));
+    _mm512_store_si512(next, first_words(_mm512_loadu_si512(hashes + i + ahead), blocks));
 #pragma GCC unroll 8
     for (unsigned j = 0; j < 8; ++j) {
       __builtin_prefetch(words + next[j], 0, 2);
@@ -205,7 +204,7 @@ std::uint64_t split_add(const SplitView& set, const std::uint64_t* hashes, std::
   const SplitView view = set;
   std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    call_for(view, hashes[i + ahead]);
     __m256i* at = split_at(view, hashes[i]);
     const __m256i block = _mm256_load_si256(at);
     const __m256i mask = split_mask(hashes[i]);
@@ -220,7 +219,7 @@ std::uint64_t split_ask(const SplitView& set, const std::uint64_t* hashes, std::
   const SplitView view = set;
   std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i + kernel_lookahead < n + ahead) call_for(view, hashes[i + kernel_lookahead]);
+    call_for(view, hashes[i + ahead]);
     const __m256i block = _mm256_load_si256(split_at(view, hashes[i]));
     there |= std::uint64_t{_mm256_testc_si256(block, split_mask(hashes[i])) != 0} << i;
   }

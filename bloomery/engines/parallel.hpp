@@ -115,8 +115,9 @@ Result<std::size_t> add_all_parallel(K& kind, const Source& source, unsigned thr
       std::size_t count = 0;
       for (std::size_t part; (part = next_part++) < plan.parts;)
         for (const auto& from : shares)
-          count += walk_part<K>(
-              from, part, [&](const auto& inputs) { return add_all(kind, inputs, CountOnly{}); });
+          count += walk_part<K>(from, part, [&](const auto& inputs) {
+            return add_all(kind, inputs, CountOnly{}, lookahead_of<K>());
+          });
       fresh += count;
       all_walked.arrive_and_wait();
     }

@@ -27,28 +27,36 @@
 
 namespace bloomery {
 
-// How far ahead a kind calls for memory: K::lookahead, for kinds that wait at several places per
-// key, or as far as the kernels.
+// How far ahead a kind calls for memory at most: K::lookahead, where a key waits at several places,
+// or a step.
 template <Kind K>
 constexpr std::size_t lookahead_of() {
   if constexpr (requires { K::lookahead; })
     return K::lookahead;
   else
-    return kernel_lookahead;
+    return step_keys;
+}
+
+// How far ahead for this set, where a kind knows better than its most.
+template <Kind K>
+std::size_t lookahead_for(const K& kind) {
+  if constexpr (requires { kind.lookahead_now(); })
+    return kind.lookahead_now();
+  else
+    return lookahead_of<K>();
 }
 
 namespace detail {
 
-// Calls use(i) for the first n of the inputs, each after the one `lookahead` places on was called
-// for; bit i of the answer is what use(i) says.
+// Calls use(i) for the first n of the inputs, each after the one `ahead` places on was called for;
+// bit i of the answer is what use(i) says.
 template <Kind K, class Use>
 std::uint64_t step(const K& kind, const typename K::Input* inputs, std::size_t n, std::size_t ahead,
                    Use&& use) {
   std::uint64_t answers = 0;
   for (std::size_t i = 0; i < n; ++i) {
     if constexpr (Prefetchable<K>)
-      if (i + lookahead_of<K>() < n + ahead)
-        kind.prefetch(kind.locate(inputs[i + lookahead_of<K>()]));
+      if (ahead != 0) kind.prefetch(kind.locate(inputs[i + ahead]));
     answers |= std::uint64_t{use(inputs[i])} << i;
   }
   return answers;
@@ -106,11 +114,11 @@ class SlotAsker {
 
 // Calls take(inputs, n, ahead) -> answers for step after step, and sink(index of the first, n,
 // answers) for what it says. What take.begin(inputs, n) does with the first inputs, if it does
-// something, takes the place of calling for their memory.
+// something, takes the place of calling for their memory. `lookahead`: lookahead_of<K>() at most.
 template <Kind K, KeySource<typename K::Input> Source, class Take, class Sink>
-void pipeline(const K& kind, const Source& source, Take&& take, Sink&& sink) {
+void pipeline(const K& kind, const Source& source, std::size_t lookahead, Take&& take,
+              Sink&& sink) {
   using Input = typename K::Input;
-  constexpr std::size_t lookahead = lookahead_of<K>();
   const std::size_t size = source.size();
   const auto call_for = [&](const Input* inputs, std::size_t n) __attribute__((always_inline)) {
     if constexpr (requires { take.begin(inputs, n); })
@@ -130,7 +138,7 @@ void pipeline(const K& kind, const Source& source, Take&& take, Sink&& sink) {
   } else {
     // A window slides over the inputs: made, not yet used. It moves back to the start of its room
     // now and then.
-    std::array<Input, 5 * step_keys + lookahead> room;
+    std::array<Input, 5 * step_keys + lookahead_of<K>()> room;
     std::size_t made = std::min(lookahead, size);
     source.make(0, made, room.data());
     call_for(room.data(), made);
@@ -194,10 +202,11 @@ static_assert(step_keys == 64, "a step is a word of a mask");
 
 // Adds every key in order; returns how many were surely new.
 template <Addable K, KeySource<typename K::Input> Source, class Sink>
-requires(!Bounded<K>) std::size_t add_all(K& kind, const Source& source, Sink&& sink) {
+requires(!Bounded<K>) std::size_t
+    add_all(K& kind, const Source& source, Sink&& sink, std::size_t lookahead) {
   std::size_t count = 0;
   pipeline(
-      kind, source,
+      kind, source, lookahead,
       [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
         return add_step(kind, inputs, n, ahead);
       },
@@ -206,6 +215,11 @@ requires(!Bounded<K>) std::size_t add_all(K& kind, const Source& source, Sink&& 
         sink(first, n, bits);
       });
   return count;
+}
+
+template <Addable K, KeySource<typename K::Input> Source, class Sink>
+requires(!Bounded<K>) std::size_t add_all(K& kind, const Source& source, Sink&& sink) {
+  return add_all(kind, source, sink, lookahead_for(kind));
 }
 
 struct AddedUntilFull {
@@ -233,7 +247,8 @@ AddedUntilFull add_until_full(K& kind, std::span<const typename K::Input> inputs
 
 // Asks for every key; returns how many may be there. Keys without a place are not.
 template <Kind K, KeySource<typename K::Input> Source, class Sink>
-std::size_t may_contain_all(const K& kind, const Source& source, Sink&& sink) {
+std::size_t may_contain_all(const K& kind, const Source& source, Sink&& sink,
+                            std::size_t lookahead) {
   std::size_t count = 0;
   const auto counted = [&](std::size_t first, std::size_t n, std::uint64_t bits) {
     bits &= source.have_place(first, n);
@@ -241,15 +256,19 @@ std::size_t may_contain_all(const K& kind, const Source& source, Sink&& sink) {
     sink(first, n, bits);
   };
   if constexpr (SlotKeeping<K>)
-    pipeline(kind, source, SlotAsker<K>(kind), counted);
+    pipeline(kind, source, lookahead, SlotAsker<K>(kind), counted);
   else
     pipeline(
-        kind, source,
+        kind, source, lookahead,
         [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
           return ask_step(kind, inputs, n, ahead);
         },
         counted);
   return count;
+}
+template <Kind K, KeySource<typename K::Input> Source, class Sink>
+std::size_t may_contain_all(const K& kind, const Source& source, Sink&& sink) {
+  return may_contain_all(kind, source, sink, lookahead_for(kind));
 }
 
 // counts[i] is how often key i was added, by what the kind knows; 0 for keys without a place.
@@ -257,7 +276,7 @@ template <Countable K, KeySource<typename K::Input> Source>
 void count_all(const K& kind, const Source& source, std::uint64_t* counts) {
   std::uint64_t* next = counts;
   pipeline(
-      kind, source,
+      kind, source, lookahead_for(kind),
       [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
         return detail::step(kind, inputs, n, ahead, [&](const typename K::Input& input) {
           return (*next++ = kind.count(kind.locate(input))) != 0;
@@ -277,7 +296,7 @@ std::size_t remove_all(const K& kind, const Source& source, Remove&& remove, Sin
   std::size_t count = 0;
   std::size_t done = 0;
   pipeline(
-      kind, source,
+      kind, source, lookahead_for(kind),
       [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
         std::uint64_t inside = source.have_place(done, n);
         done += n;

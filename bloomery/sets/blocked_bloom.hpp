@@ -155,6 +155,10 @@ class BlockedBloom {
     return kernels().lines_ask(view(), bare_words(hashes), n, ahead);
   }
 
+  // The larger a set is beside the caches, the longer a line takes to come, and the fewer may be
+  // called for before they stand in each other's way (docs/dead_ends.md).
+  std::size_t lookahead_now() const { return shape_.blocks < far_blocks ? step_keys : 32; }
+
   std::uint64_t lines() const { return shape_.blocks; }
   void find_lines(const Hash* hashes, std::size_t n, std::uint64_t* lines) const {
     kernels().find_lines(bare_words(hashes), n, shape_.blocks, lines);
@@ -208,6 +212,7 @@ class BlockedBloom {
   // key instead of 22.1.
   static constexpr double two_lines_below = 1e-4;
   static constexpr std::uint64_t most_blocks = std::uint64_t{1} << 48;
+  static constexpr std::uint64_t far_blocks = (std::uint64_t{256} << 20) / line_bytes;
 
   static Result<Shape> plan_lines(const Want& want, std::uint32_t lines) {
     if (auto sound = check_keys_and_rate(want); !sound) return sound.error();

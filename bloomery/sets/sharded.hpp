@@ -154,6 +154,7 @@ class Sharded {
     return step(hashes, n, ahead, [&](Hash hash) { return may_contain(locate(hash)); });
   }
 
+  std::size_t lookahead_now() const { return whole_.lookahead_now(); }
   std::uint64_t lines() const { return whole_.lines(); }
   void find_lines(const Hash* hashes, std::size_t n, std::uint64_t* lines) const {
     whole_.find_lines(hashes, n, lines);
@@ -197,7 +198,7 @@ class Sharded {
   std::uint64_t step(const Hash* hashes, std::size_t n, std::size_t ahead, Use&& use) const {
     std::uint64_t answers = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      if (i + kernel_lookahead < n + ahead) prefetch(locate(hashes[i + kernel_lookahead]));
+      prefetch(locate(hashes[i + ahead]));
       answers |= std::uint64_t{use(hashes[i])} << i;
     }
     return answers;

@@ -136,7 +136,7 @@ std::size_t in_steps(const Hashes& hashes, bool* answers, Step&& step) {
   std::size_t ones = 0;
   for (std::size_t done = 0; done < hashes.size(); done += step_keys) {
     const std::size_t n = std::min(step_keys, hashes.size() - done);
-    const std::size_t ahead = std::min(kernel_lookahead, hashes.size() - done - n);
+    const std::size_t ahead = std::min(step_keys, hashes.size() - done - n);
     const std::uint64_t bits = step(hashes.data() + done, n, ahead);
     EXPECT_EQ(n < 64 ? bits >> n : 0, 0U) << "answers beyond the last hash";
     for (std::size_t i = 0; i < n; ++i) {

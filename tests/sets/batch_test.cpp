@@ -50,21 +50,23 @@ struct Noting {
 };
 
 TEST_P(Batch, MakesEveryInputOnceAndUsesThemInOrder) {
-  std::vector<std::size_t> made;
-  std::vector<std::uint64_t> used;
-  pipeline(
-      map_, Noting{GetParam(), &made},
-      [&](const Ordinal* inputs, std::size_t n, std::size_t ahead) {
-        EXPECT_EQ(ahead, std::min(kernel_lookahead, GetParam() - used.size() - n));
-        for (std::size_t i = 0; i < n; ++i) used.push_back(inputs[i].value);
-        return std::uint64_t{0};
-      },
-      CountOnly{});
-  ASSERT_EQ(made.size(), GetParam());
-  ASSERT_EQ(used.size(), GetParam());
-  for (std::size_t i = 0; i < GetParam(); ++i) {
-    ASSERT_EQ(made[i], i);
-    ASSERT_EQ(used[i], i * 2'654'435'761 % integers) << i;
+  for (const std::size_t lookahead : {std::size_t{1}, std::size_t{32}, step_keys}) {
+    std::vector<std::size_t> made;
+    std::vector<std::uint64_t> used;
+    pipeline(
+        map_, Noting{GetParam(), &made}, lookahead,
+        [&](const Ordinal* inputs, std::size_t n, std::size_t ahead) {
+          EXPECT_EQ(ahead, std::min(lookahead, GetParam() - used.size() - n));
+          for (std::size_t i = 0; i < n; ++i) used.push_back(inputs[i].value);
+          return std::uint64_t{0};
+        },
+        CountOnly{});
+    ASSERT_EQ(made.size(), GetParam());
+    ASSERT_EQ(used.size(), GetParam());
+    for (std::size_t i = 0; i < GetParam(); ++i) {
+      ASSERT_EQ(made[i], i);
+      ASSERT_EQ(used[i], i * 2'654'435'761 % integers) << i;
+    }
   }
 }
 
