@@ -109,7 +109,7 @@ class Partitions {
     }
   }
 
-  // Each buffer that n inputs fill may need a block.
+  // Each of the parts whose buffers are filled by n inputs, a block's at most, may need a block.
   bool has_room_for(std::size_t n) const { return free_.size() >= std::min(n, parts()); }
 
   // What was scattered may be walked from here on, by other threads too if no more is scattered.
