@@ -126,6 +126,14 @@ void pipeline(const K& kind, const Source& source, std::size_t lookahead, Take&&
     else if constexpr (Prefetchable<K>)
       for (std::size_t i = 0; i < n; ++i) kind.prefetch(kind.locate(inputs[i]));
   };
+  // A step calls for as many as it has ahead of it. Near the end these are fewer than were called
+  // for so far: all that is left is called for at once.
+  const auto call_for_the_rest = [&](const Input* inputs, std::size_t n, std::size_t ahead)
+      __attribute__((always_inline)) {
+    if constexpr (!requires { take.begin(inputs, n); })
+      if (ahead < lookahead && n + ahead > lookahead)
+        call_for(inputs + lookahead, n + ahead - lookahead);
+  };
   if constexpr (requires { source.inputs(); }) {
     // The inputs lie there already.
     const Input* const inputs = source.inputs();
@@ -133,6 +141,7 @@ void pipeline(const K& kind, const Source& source, std::size_t lookahead, Take&&
     for (std::size_t done = 0; done < size; done += step_keys) {
       const std::size_t n = std::min(step_keys, size - done);
       const std::size_t ahead = std::min(lookahead, size - done - n);
+      call_for_the_rest(inputs + done, n, ahead);
       sink(done, n, take(inputs + done, n, ahead));
     }
   } else {
@@ -150,6 +159,7 @@ void pipeline(const K& kind, const Source& source, std::size_t lookahead, Take&&
       const std::size_t more = std::min(lookahead + n, size - done) - (made - done);
       source.make(made, more, room.data() + (window - room.data()) + (made - done));
       made += more;
+      call_for_the_rest(window, n, made - done - n);
       sink(done, n, take(window, n, made - done - n));
       done += n;
       window += n;

@@ -70,6 +70,58 @@ TEST_P(Batch, MakesEveryInputOnceAndUsesThemInOrder) {
   }
 }
 
+// A map that notes, when a key is called for, how many were used before.
+struct Watched : Bitmap {
+  using Bitmap::Bitmap;
+  void prefetch(Slot slot) const {
+    std::size_t& at = (*called_at)[slot.bit];
+    at = std::min(at, *used);
+  }
+  std::vector<std::size_t>* called_at = nullptr;
+  std::size_t* used = nullptr;
+};
+
+struct Counting {
+  std::size_t keys;
+  std::size_t size() const { return keys; }
+  void make(std::size_t first, std::size_t n, Ordinal* out) const {
+    for (std::size_t i = first; i < first + n; ++i) *out++ = {i};
+  }
+  std::uint64_t have_place(std::size_t, std::size_t) const { return ~std::uint64_t{0}; }
+};
+
+template <class Source>
+void expect_called_for_in_time(Watched& map, const Source& source, std::size_t lookahead) {
+  std::vector<std::size_t> called_at(source.size(), integers);
+  std::size_t used = 0;
+  map.called_at = &called_at;
+  map.used = &used;
+  pipeline(
+      map, source, lookahead,
+      [&](const Ordinal* inputs, std::size_t n, std::size_t ahead) {
+        return detail::step(map, inputs, n, ahead, [&](const Ordinal&) {
+          ++used;
+          return true;
+        });
+      },
+      CountOnly{});
+  ASSERT_EQ(used, source.size());
+  for (std::size_t i = 0; i < source.size(); ++i)
+    ASSERT_LE(called_at[i], i < lookahead ? 0 : i - lookahead) << i << " of " << source.size();
+}
+
+TEST_P(Batch, CallsForEveryInputInTime) {
+  Watched map({0, integers - 1}, memory_.bytes());
+  std::vector<Ordinal> inputs(GetParam());
+  const Counting made{GetParam()};
+  made.make(0, inputs.size(), inputs.data());
+  for (const std::size_t lookahead :
+       {std::size_t{1}, std::size_t{24}, std::size_t{32}, step_keys}) {
+    expect_called_for_in_time(map, made, lookahead);
+    expect_called_for_in_time(map, ReadyInputs<Ordinal>(inputs), lookahead);
+  }
+}
+
 TEST_P(Batch, MaskAndBoolsSayTheSame) {
   std::vector<Ordinal> members;
   for (std::size_t i = 0; i < integers; i += 3) members.push_back({i});
