@@ -4,7 +4,7 @@
 //    keys     . . . . . . . . . . . . . . . . .   texts: their bytes are called for first
 //             |           |               |
 //             add / ask   called for      hashed
-//             a step      64 ahead        a step more
+//             a step      64 at most      a step more
 //
 // The keys come from a source (sets/key_source.hpp); the answers of a step, up to 64 bits, go to a
 // sink. Kinds with kernels of their own (Batched) are handed whole steps.
