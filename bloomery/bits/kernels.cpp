@@ -101,6 +101,18 @@ bool round_has(const std::uint64_t* line, std::uint64_t hash, std::uint64_t cons
   return all != 0;
 }
 
+std::uint64_t* locate(const LoneView& view, std::uint64_t hash) {
+  return view.words + lanes_per_line * mulhi(hash, view.blocks);
+}
+
+bool lone_mark(const LoneView& view, std::uint64_t hash) {
+  return round_mark(locate(view, hash), hash, remix_constants[0], view.round);
+}
+
+bool lone_has(const LoneView& view, std::uint64_t hash) {
+  return round_has(locate(view, hash), hash, remix_constants[0], view.round);
+}
+
 std::uint32_t* locate(const SplitView& view, std::uint64_t hash) {
   return view.words + split_words * (((hash >> 32) * view.blocks) >> 32);
 }
@@ -255,6 +267,8 @@ const Kernels scalar_kernels{"scalar",
                              lines_ask,
                              round_mark,
                              round_has,
+                             lone_mark,
+                             lone_has,
                              split_add,
                              split_ask,
                              fuse_locate_one_by_one,

@@ -29,6 +29,7 @@
 
 #include <bloomery/bits/lane_runs.hpp>
 #include <bloomery/bits/ribbon_band.hpp>
+#include <bloomery/hash/steady.hpp>
 
 namespace bloomery {
 
@@ -38,6 +39,13 @@ struct LinesView {
   std::uint64_t blocks;
   std::uint32_t probes;  // in each line
   std::uint32_t lines;   // 1 or 2 lines a key
+};
+
+// A blocked set as a lone key sees it, where one line and one round of probes are all it has.
+struct LoneView {
+  Round round;
+  Steady blocks;
+  std::uint64_t* words;  // 8 to a line
 };
 
 // A split-block set as the kernels see it.
@@ -109,6 +117,9 @@ struct Kernels {
                      const Round& round);
   bool (*round_has)(const std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
                     const Round& round);
+  // The same for the first round of a key in the line that it chooses.
+  bool (*lone_mark)(const LoneView&, std::uint64_t hash);
+  bool (*lone_has)(const LoneView&, std::uint64_t hash);
   std::uint64_t (*split_add)(const SplitView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
   std::uint64_t (*split_ask)(const SplitView&, const std::uint64_t* hashes, std::size_t n,

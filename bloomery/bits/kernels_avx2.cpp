@@ -147,6 +147,18 @@ bool round_has(const std::uint64_t* line, std::uint64_t hash, std::uint64_t cons
   return has(load(line), lone_round(hash * constant, round));
 }
 
+inline std::uint64_t* line_at(const LoneView& view, std::uint64_t hash) {
+  return view.words + 8 * static_cast<std::uint64_t>((Wide{hash} * view.blocks) >> 64);
+}
+
+bool lone_mark(const LoneView& view, std::uint64_t hash) {
+  return round_mark(line_at(view, hash), hash, remix_constants[0], view.round);
+}
+
+bool lone_has(const LoneView& view, std::uint64_t hash) {
+  return round_has(line_at(view, hash), hash, remix_constants[0], view.round);
+}
+
 inline __m256i* split_at(const SplitView& view, std::uint64_t hash) {
   return reinterpret_cast<__m256i*>(view.words + 8 * (((hash >> 32) * view.blocks) >> 32));
 }
@@ -240,6 +252,8 @@ const Kernels avx2_kernels{"avx2",
                            lines_ask,
                            round_mark,
                            round_has,
+                           lone_mark,
+                           lone_has,
                            split_add,
                            split_ask,
                            fuse_locate_one_by_one,

@@ -183,6 +183,18 @@ bool round_has(const std::uint64_t* line, std::uint64_t hash, std::uint64_t cons
   return _mm512_cmpneq_epi64_mask(_mm512_and_si512(mask, _mm512_load_si512(line)), mask) == 0;
 }
 
+inline std::uint64_t* line_at(const LoneView& view, std::uint64_t hash) {
+  return view.words + 8 * static_cast<std::uint64_t>((Wide{hash} * view.blocks) >> 64);
+}
+
+bool lone_mark(const LoneView& view, std::uint64_t hash) {
+  return round_mark(line_at(view, hash), hash, remix_constants[0], view.round);
+}
+
+bool lone_has(const LoneView& view, std::uint64_t hash) {
+  return round_has(line_at(view, hash), hash, remix_constants[0], view.round);
+}
+
 inline __m256i* split_at(const SplitView& view, std::uint64_t hash) {
   return reinterpret_cast<__m256i*>(view.words + 8 * (((hash >> 32) * view.blocks) >> 32));
 }
@@ -404,6 +416,8 @@ const Kernels avx512_kernels{"avx512",
                              lines_ask,
                              round_mark,
                              round_has,
+                             lone_mark,
+                             lone_has,
                              split_add,
                              split_ask,
                              fuse_locate,

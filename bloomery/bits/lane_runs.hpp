@@ -10,6 +10,8 @@
 
 #include <cstdint>
 
+#include <bloomery/hash/steady.hpp>
+
 namespace bloomery {
 
 struct LaneRuns {
@@ -27,7 +29,7 @@ struct Kernels;
 
 // A round of so many probes, 1 to 8, made ready for many keys.
 struct Round {
-  std::uint64_t turned[8];  // here, not behind a pointer that would be read anew for each key
+  Steady turned[8];  // here, not behind a pointer that would be read anew for each key
   const std::uint64_t* windows;
   const Kernels* row;  // for callers that are compiled for any CPU
   std::uint32_t probes;

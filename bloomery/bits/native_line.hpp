@@ -22,6 +22,8 @@
 #include <bloomery/bits/block.hpp>
 #include <bloomery/bits/kernels.hpp>
 #include <bloomery/bits/lane_runs.hpp>
+#include <bloomery/hash/budget.hpp>
+#include <bloomery/hash/odd_constants.hpp>
 
 namespace bloomery {
 
@@ -36,32 +38,44 @@ inline Round round_of(unsigned probes) {
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 inline namespace avx512_line {
 
+inline constexpr bool lines_are_inlined = true;
 using RoundBits = __m512i;
+// Eight words as such. The types of the intrinsics may be anything to a compiler, also what is the
+// same for all keys (hash/steady.hpp).
+using LineWords [[gnu::vector_size(64), gnu::aligned(8)]] = std::uint64_t;
+using SteadyWords [[gnu::vector_size(64), gnu::aligned(8)]] = Steady;
+
+inline __m512i load_line(const std::uint64_t* line) {
+  return reinterpret_cast<__m512i>(*reinterpret_cast<const LineWords*>(line));
+}
 
 // Remixed in the lanes where it is used, which was faster than in an integer register when many
 // keys wait for memory (docs/dead_ends.md). A permutation reads only the low three bits of its
-// places, a rotation the low six of its counts, so neither need be cut out. What is the same for
-// all keys is what may be read from memory as part of an instruction.
+// places, a rotation the low six of its counts, so neither need be cut out.
 inline RoundBits round_bits(std::uint64_t hash, std::uint64_t constant, const Round& round) {
   const __m512i remixed = _mm512_mullo_epi64(_mm512_set1_epi64(static_cast<long long>(hash)),
                                              _mm512_set1_epi64(static_cast<long long>(constant)));
-  const __m512i words =
-      _mm512_sub_epi64(_mm512_srli_epi64(remixed, 13), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
-  const __m512i ones = _mm512_permutexvar_epi64(words, _mm512_loadu_si512(round.turned));
-  return _mm512_rolv_epi64(
-      ones, _mm512_srlv_epi64(remixed, _mm512_setr_epi64(16, 22, 28, 34, 40, 46, 52, 58)));
+  const auto turned =
+      reinterpret_cast<__m512i>(*reinterpret_cast<const SteadyWords*>(round.turned));
+  const __mmask8 all = 0xff;  // GCC 12 warns callers of the forms without a mask
+  const __m512i words = _mm512_sub_epi64(_mm512_maskz_srli_epi64(all, remixed, 13),
+                                         _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+  const __m512i ones = _mm512_maskz_permutexvar_epi64(all, words, turned);
+  const __m512i places =
+      _mm512_maskz_srlv_epi64(all, remixed, _mm512_setr_epi64(16, 22, 28, 34, 40, 46, 52, 58));
+  return _mm512_maskz_rolv_epi64(all, ones, places);
 }
 
 // Are all the bits of a round set?
 inline bool round_has(const std::uint64_t* line, const RoundBits& bits) {
-  return _mm512_cmpneq_epi64_mask(_mm512_and_si512(bits, _mm512_loadu_si512(line)), bits) == 0;
+  return _mm512_cmpneq_epi64_mask(_mm512_and_si512(bits, load_line(line)), bits) == 0;
 }
 
 // Sets all the bits of a round; returns whether one of them was not set before.
 inline bool round_mark(std::uint64_t* line, const RoundBits& bits) {
-  const __m512i before = _mm512_loadu_si512(line);
+  const __m512i before = load_line(line);
   const __m512i after = _mm512_or_si512(before, bits);
-  _mm512_storeu_si512(line, after);
+  *reinterpret_cast<LineWords*>(line) = reinterpret_cast<LineWords>(after);
   return _mm512_cmpneq_epi64_mask(before, after) != 0;
 }
 
@@ -69,15 +83,22 @@ inline bool round_mark(std::uint64_t* line, const RoundBits& bits) {
 #elif defined(__AVX2__)
 inline namespace avx2_line {
 
+inline constexpr bool lines_are_inlined = true;
 struct RoundBits {
   __m256i low;   // lanes 0 to 3
   __m256i high;  // lanes 4 to 7
 };
 
-inline RoundBits load_line(const std::uint64_t* at) {
-  const auto* halves = reinterpret_cast<const __m256i*>(at);
-  return {_mm256_loadu_si256(halves), _mm256_loadu_si256(halves + 1)};
+// Four words as such, as above.
+using HalfWords [[gnu::vector_size(32), gnu::aligned(8)]] = std::uint64_t;
+
+inline __m256i load_half(const std::uint64_t* at) {
+  return reinterpret_cast<__m256i>(*reinterpret_cast<const HalfWords*>(at));
 }
+inline void store_half(std::uint64_t* at, __m256i words) {
+  *reinterpret_cast<HalfWords*>(at) = reinterpret_cast<HalfWords>(words);
+}
+inline RoundBits load_line(const std::uint64_t* at) { return {load_half(at), load_half(at + 4)}; }
 
 inline bool covers(const RoundBits& line, const RoundBits& mask) {
   const __m256i missing = _mm256_or_si256(_mm256_andnot_si256(line.low, mask.low),
@@ -104,9 +125,8 @@ inline bool round_has(const std::uint64_t* line, const RoundBits& bits) {
 // Sets all the bits of a round; returns whether one of them was not set before.
 inline bool round_mark(std::uint64_t* line, const RoundBits& bits) {
   const RoundBits before = load_line(line);
-  auto* halves = reinterpret_cast<__m256i*>(line);
-  _mm256_storeu_si256(halves, _mm256_or_si256(before.low, bits.low));
-  _mm256_storeu_si256(halves + 1, _mm256_or_si256(before.high, bits.high));
+  store_half(line, _mm256_or_si256(before.low, bits.low));
+  store_half(line + 4, _mm256_or_si256(before.high, bits.high));
   return !covers(before, bits);
 }
 
@@ -114,6 +134,7 @@ inline bool round_mark(std::uint64_t* line, const RoundBits& bits) {
 #else
 inline namespace any_line {
 
+inline constexpr bool lines_are_inlined = false;
 struct RoundBits {
   std::uint64_t hash;
   std::uint64_t constant;
@@ -134,5 +155,18 @@ inline bool round_mark(std::uint64_t* line, const RoundBits& bits) {
 
 }  // namespace any_line
 #endif
+
+// A lone key in a set where one line and one round are all it has: mark and has as above.
+inline bool lone_mark(const LoneView& set, std::uint64_t hash) {
+  if constexpr (!lines_are_inlined) return set.round.row->lone_mark(set, hash);
+  const RoundBits bits = round_bits(hash, remix_constants[0], set.round);
+  return round_mark(set.words + mulhi(hash, set.blocks) * lanes_per_line, bits);
+}
+
+inline bool lone_has(const LoneView& set, std::uint64_t hash) {
+  if constexpr (!lines_are_inlined) return set.round.row->lone_has(set, hash);
+  const RoundBits bits = round_bits(hash, remix_constants[0], set.round);
+  return round_has(set.words + mulhi(hash, set.blocks) * lanes_per_line, bits);
+}
 
 }  // namespace bloomery

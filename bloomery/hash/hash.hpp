@@ -28,6 +28,7 @@
 #include <xxhash.h>
 
 #include <bloomery/hash/siphash.hpp>
+#include <bloomery/hash/steady.hpp>
 #include <bloomery/hash/xxh3_word.hpp>
 
 namespace bloomery {
@@ -187,7 +188,7 @@ class Hasher {
   }
 
   HashMode mode_ = HashMode::fast;
-  std::uint64_t flip_;  // of the seed, for integers
+  Steady flip_;  // of the seed, for integers
   std::uint64_t seed_ = 0;
   SecretKey key_{};
 };

@@ -78,9 +78,9 @@ class BlockedBloom {
   BlockedBloom(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape),
         is_simple_(shape.lines == 1 && shape.probes <= 8),
-        first_round_(round_of(std::min(shape.probes, 8U))),
-        second_round_(round_of(std::max(shape.probes, 8U) - 8)),
-        words_(reinterpret_cast<std::uint64_t*>(lent.data())) {
+        lone_{round_of(std::min(shape.probes, 8U)), shape.blocks,
+              reinterpret_cast<std::uint64_t*>(lent.data())},
+        second_round_(round_of(std::max(shape.probes, 8U) - 8)) {
     assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
     assert(reinterpret_cast<std::uintptr_t>(lent.data()) % line_bytes == 0 &&
            "a line is a cache line");
@@ -123,14 +123,8 @@ class BlockedBloom {
   }
   // The same where the shape is known to be simple: one line a key and one round of probes.
   bool is_simple() const { return is_simple_; }
-  Added add_simple(Hash hash) {
-    const RoundBits bits = round_bits(hash.bits, remix_constants[0], first_round_);
-    return added(round_mark(line(mulhi(hash.bits, shape_.blocks)), bits));
-  }
-  bool has_simple(Hash hash) const {
-    const RoundBits bits = round_bits(hash.bits, remix_constants[0], first_round_);
-    return round_has(line(mulhi(hash.bits, shape_.blocks)), bits);
-  }
+  Added add_simple(Hash hash) { return added(lone_mark(lone_, hash.bits)); }
+  bool has_simple(Hash hash) const { return lone_has(lone_, hash.bits); }
   // The same for any shape and for a second line that was chosen elsewhere (sets/sharded.hpp).
   Added add_at(const Slot& slot) {
     bool fresh = mark_line(line(slot.first), slot.hash, 0);
@@ -168,12 +162,12 @@ class BlockedBloom {
   // Exact: the bytes are those of a filter that was given both lists.
   void unite(const BlockedBloom& other) {
     assert(shape_ == other.shape_ && "only sets of one shape combine");
-    for (std::size_t i = 0; i < words().size(); ++i) words_[i] |= other.words_[i];
+    for (std::size_t i = 0; i < words().size(); ++i) lone_.words[i] |= other.lone_.words[i];
   }
   // Holds the keys of both, and more strangers than a filter built from those keys would.
   void intersect(const BlockedBloom& other) {
     assert(shape_ == other.shape_ && "only sets of one shape combine");
-    for (std::size_t i = 0; i < words().size(); ++i) words_[i] &= other.words_[i];
+    for (std::size_t i = 0; i < words().size(); ++i) lone_.words[i] &= other.lone_.words[i];
   }
   static std::uint64_t fold_units(const Shape& shape) { return shape.blocks; }
   static Shape folded(const Shape& shape, std::uint64_t factor) {
@@ -186,7 +180,7 @@ class BlockedBloom {
   }
 
   // The set of everything.
-  void fill() { std::memset(words_, 0xff, bytes(shape_)); }
+  void fill() { std::memset(lone_.words, 0xff, bytes(shape_)); }
 
   // Lines fill like 1 - e^(-visits (1 - spared)); the mixture has this closed form.
   double estimate() const { return keys_at_fill(shape_, fill_ratio()); }
@@ -230,9 +224,9 @@ class BlockedBloom {
     return shape;
   }
 
-  LinesView view() const { return {words_, shape_.blocks, shape_.probes, shape_.lines}; }
-  Words words() const { return {words_, shape_.blocks * lanes_per_line}; }
-  std::uint64_t* line(std::uint64_t block) const { return words_ + block * lanes_per_line; }
+  LinesView view() const { return {lone_.words, shape_.blocks, shape_.probes, shape_.lines}; }
+  Words words() const { return {lone_.words, shape_.blocks * lanes_per_line}; }
+  std::uint64_t* line(std::uint64_t block) const { return lone_.words + block * lanes_per_line; }
 
   // Calls visit(word, bit) for each probe of a slot while it returns true; returns whether all did.
   template <class Visit>
@@ -253,13 +247,13 @@ class BlockedBloom {
 
   // The remixes of a line are those for `use` and for the one after it.
   bool mark_line(std::uint64_t* at, Hash hash, std::size_t use) {
-    bool fresh = round_mark(at, round_bits(hash.bits, remix_constants[use], first_round_));
+    bool fresh = round_mark(at, round_bits(hash.bits, remix_constants[use], lone_.round));
     if (shape_.probes > 8)
       fresh |= round_mark(at, round_bits(hash.bits, remix_constants[use + 1], second_round_));
     return fresh;
   }
   bool line_has_all(const std::uint64_t* at, Hash hash, std::size_t use) const {
-    bool all = round_has(at, round_bits(hash.bits, remix_constants[use], first_round_));
+    bool all = round_has(at, round_bits(hash.bits, remix_constants[use], lone_.round));
     if (shape_.probes > 8)
       all &= round_has(at, round_bits(hash.bits, remix_constants[use + 1], second_round_));
     return all;
@@ -267,9 +261,8 @@ class BlockedBloom {
 
   Shape shape_;
   bool is_simple_;
-  Round first_round_;
+  LoneView lone_;
   Round second_round_;  // of no probes where one round is enough
-  std::uint64_t* words_;
 };
 
 static_assert(SharedAddable<BlockedBloom> && Mergeable<BlockedBloom> && Estimable<BlockedBloom> &&

@@ -76,16 +76,22 @@ bool key_has_place(const K& kind, const T& key) {
   }
 }
 
+// What is thrown is made out of line, so that adding a key stays short enough to be inlined.
+[[noreturn, gnu::noinline, gnu::cold]] inline void throw_outside() {
+  throw std::out_of_range("the integer is outside the range of the map");
+}
+[[noreturn, gnu::noinline, gnu::cold]] inline void throw_full() {
+  throw Failure({Code::full, "the set is full and could not take the key"});
+}
+
 template <class K, class T>
 void expect_place(const K& kind, const T& key) {
-  if (!key_has_place(kind, key))
-    throw std::out_of_range("the integer is outside the range of the map");
+  if (!key_has_place(kind, key)) throw_outside();
 }
 
 // Throws what a set without room says.
 inline Added accepted(Added added) {
-  if (added == Added::full)
-    throw Failure({Code::full, "the set is full and could not take the key"});
+  if (added == Added::full) throw_full();
   return added;
 }
 

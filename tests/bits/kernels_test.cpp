@@ -17,6 +17,7 @@
 #include <bloomery/bits/block.hpp>
 #include <bloomery/bits/kernels.hpp>
 #include <bloomery/bits/memory.hpp>
+#include <bloomery/bits/native_line.hpp>
 #include <bloomery/bits/words.hpp>
 #include <bloomery/hash/budget.hpp>
 
@@ -363,6 +364,27 @@ TEST_P(KernelRow, LinesAreTheLawInTheChosenBlock) {
       copy.add(row(), hashes, nullptr);
       EXPECT_EQ(std::memcmp(law.data(), copy.view.words, copy.memory.size()), 0)
           << probes << " probes, " << lines << " lines";
+    }
+}
+
+TEST_P(KernelRow, LoneKeysAreTheLawInTheChosenLine) {
+  const Hashes hashes = hashes_with_repeats(500, 8);
+  for (const std::uint64_t blocks : {std::uint64_t{1}, std::uint64_t{37}})
+    for (unsigned probes = 1; probes <= 8; ++probes) {
+      Lines copy({blocks, probes, 1});
+      const LoneView view{round_of(probes), blocks, copy.view.words};
+      std::vector<std::uint64_t> law(blocks * lanes_per_line);
+      for (const std::uint64_t hash : hashes) {
+        const LineMask mask = line_mask(remix(Hash{hash}, 0), 0, probes);
+        std::uint64_t* line = law.data() + 8 * mulhi(hash, blocks);
+        const bool before = line_has(line, mask);
+        line_mark(line, mask);
+        ASSERT_EQ(row().lone_has(view, hash), before);
+        ASSERT_EQ(row().lone_mark(view, hash), !before);
+        ASSERT_TRUE(row().lone_has(view, hash));
+      }
+      ASSERT_EQ(std::memcmp(law.data(), copy.view.words, copy.memory.size()), 0)
+          << probes << " probes, " << blocks << " blocks";
     }
 }
 

@@ -10,6 +10,7 @@
 #include <bloomery/bits/block.hpp>
 #include <bloomery/bits/native_line.hpp>
 #include <bloomery/bits/words.hpp>
+#include <bloomery/hash/budget.hpp>
 
 namespace bloomery {
 namespace {
@@ -70,6 +71,31 @@ TEST(NativeLine, NoticesEachMissingBit) {
         ASSERT_TRUE(round_has(line.data(), round_bits(hash, constant, round)));
       });
     }
+  }
+}
+
+// As above, for whole keys: those of one set, in a loop that may keep its constants in registers.
+TEST(NativeLine, LoneKeysAreTheLawInTheChosenLine) {
+  constexpr std::uint64_t blocks = 37;
+  for (unsigned probes = 1; probes <= 8; ++probes) {
+    std::mt19937_64 random(24);
+    alignas(64) std::array<std::uint64_t, blocks * lanes_per_line> words{};
+    const LoneView set{round_of(probes), blocks, words.data()};
+    std::array<std::uint64_t, blocks * lanes_per_line> law{};
+    std::size_t fresh = 0;
+    std::size_t law_fresh = 0;
+    for (int i = 0; i < 1'000; ++i) {
+      const std::uint64_t hash = random();
+      const LineMask mask = line_mask(remix(Hash{hash}, 0), 0, probes);
+      std::uint64_t* line = law.data() + mulhi(hash, blocks) * lanes_per_line;
+      ASSERT_EQ(lone_has(set, hash), line_has(line, mask));
+      law_fresh += !line_has(line, mask);
+      line_mark(line, mask);
+      fresh += lone_mark(set, hash);
+      ASSERT_TRUE(lone_has(set, hash));
+    }
+    EXPECT_EQ(words, law) << probes << " probes";
+    EXPECT_EQ(fresh, law_fresh);
   }
 }
 
