@@ -60,10 +60,13 @@ inline __m512i second_mask(std::uint64_t hash, unsigned probes) {
 // Always inlined below, so that each kernel is compiled for its verb alone.
 enum class Verb { add, ask };
 
+// The lanes of a mask that have bits which the line had not.
 [[gnu::always_inline]] inline __mmask8 one_line(Verb verb, std::uint64_t* at, __m512i mask) {
-  const __m512i line = _mm512_load_si512(at);
-  if (verb == Verb::add) _mm512_store_si512(at, _mm512_or_si512(line, mask));
-  return missing_lanes(line, mask);
+  const __m512i before = _mm512_load_si512(at);
+  if (verb == Verb::ask) return missing_lanes(before, mask);
+  const __m512i after = _mm512_or_si512(before, mask);
+  _mm512_store_si512(at, after);
+  return _mm512_cmpneq_epi64_mask(before, after);
 }
 
 // Any shape, any n: one key after the other. Returns which were there before.
