@@ -8,7 +8,9 @@
 // Plain on purpose: the kernel files, which are compiled for wider CPUs, read such numbers too.
 // Limits:  of use only where std::uint64_t is unsigned long, as on Linux, and where the stores have
 //          the type of words, not that of the intrinsics, which may be anything
-//          (bits/native_line.hpp). To Clang all vectors may be anything.
+//          (bits/native_line.hpp); by GCC with -O3, which splits a loop where it leaves a call
+//          behind. To Clang all vectors may be anything, to link-time optimization by GCC both
+//          types are one.
 #pragma once
 
 namespace bloomery {

@@ -2,41 +2,55 @@
 // so that inline functions are shared by the linker. Whichever copy it keeps must do for both.
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <memory>
-#include <new>
 #include <string>
 
+#include <bloomery/bits/memory.hpp>
 #include <bloomery/set.hpp>
 
 namespace bloomery {
 
 bool mark_for_any_cpu(BlockedBloom& set, Hash hash);
+bool add_for_any_cpu(BlockedBloom& set, Hash hash);
 
 namespace {
 
-TEST(MixedCpu, KeysAreFoundByWhicheverFileMarkedThem) {
-  const auto shape = BlockedBloom::plan({.keys = 1000, .rate = 0.01}).value();
-  const std::size_t bytes = BlockedBloom::bytes(shape);
-  const std::unique_ptr<std::byte[]> room(new std::byte[bytes + 64]{});
-  void* at = room.get();
-  std::size_t left = bytes + 64;
-  auto* start = static_cast<std::byte*>(std::align(64, bytes, at, left));
-  BlockedBloom set(shape, {start, bytes});
-  const Hasher hasher;
+class MixedCpu : public testing::Test {
+ protected:
+  const BlockedBloom::Shape shape_ = BlockedBloom::plan({.keys = 1000, .rate = 0.01}).value();
+  Memory memory_ = Memory::make(BlockedBloom::bytes(shape_)).value();
+  BlockedBloom set_{shape_, memory_.bytes()};
+  const Hasher hasher_;
+};
+
+TEST_F(MixedCpu, KeysAreFoundByWhicheverFileMarkedThem) {
   for (int i = 0; i < 500; ++i) {
-    const Hash here = hasher(i);
-    const Hash there = hasher(i + 500);
-    set.add_at(set.locate(here));
-    mark_for_any_cpu(set, there);
-    EXPECT_TRUE(set.has_at(set.locate(here)));
-    EXPECT_TRUE(set.has_at(set.locate(there)));
-    EXPECT_FALSE(mark_for_any_cpu(set, here)) << "what is there is not fresh";
-    EXPECT_EQ(set.add_at(set.locate(there)), Added::seen);
+    const Hash here = hasher_(i);
+    const Hash there = hasher_(i + 500);
+    set_.add_at(set_.locate(here));
+    mark_for_any_cpu(set_, there);
+    EXPECT_TRUE(set_.has_at(set_.locate(here)));
+    EXPECT_TRUE(set_.has_at(set_.locate(there)));
+    EXPECT_FALSE(mark_for_any_cpu(set_, here)) << "what is there is not fresh";
+    EXPECT_EQ(set_.add_at(set_.locate(there)), Added::seen);
   }
 }
 
-TEST(MixedCpu, ASetOfThisFileKeepsItsKeys) {
+TEST_F(MixedCpu, LoneKeysGoTheSameWayInBothFiles) {
+  ASSERT_TRUE(set_.is_simple());
+  for (int i = 0; i < 500; ++i) {
+    const Hash here = hasher_(i);
+    const Hash there = hasher_(i + 500);
+    set_.add_simple(here);
+    add_for_any_cpu(set_, there);
+    EXPECT_TRUE(set_.has_simple(there));
+    EXPECT_TRUE(set_.has_at(set_.locate(here))) << "the law";
+    EXPECT_TRUE(set_.has_at(set_.locate(there))) << "the law";
+    EXPECT_FALSE(add_for_any_cpu(set_, here)) << "what is there is not fresh";
+    EXPECT_EQ(set_.add_simple(there), Added::seen);
+  }
+}
+
+TEST_F(MixedCpu, ASetOfThisFileKeepsItsKeys) {
   Set<BlockedBloom> set({.keys = 1000, .rate = 0.01});
   for (int i = 0; i < 1000; ++i) set.add(std::to_string(i));
   for (int i = 0; i < 1000; ++i) EXPECT_TRUE(set.may_contain(std::to_string(i)));
