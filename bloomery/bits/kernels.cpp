@@ -121,19 +121,29 @@ std::uint32_t* locate(const SplitView& view, std::uint64_t hash) {
   __builtin_prefetch(locate(view, hash), 0, 2);
 }
 
+bool split_mark(std::uint32_t* block, std::uint32_t low_half) {
+  std::uint32_t missing = 0;
+  for (std::size_t w = 0; w < split_words; ++w) {
+    const std::uint32_t bit = split_bit(low_half, w);
+    missing |= bit & ~block[w];
+    block[w] |= bit;
+  }
+  return missing != 0;
+}
+
+bool split_has(const std::uint32_t* block, std::uint32_t low_half) {
+  std::uint32_t missing = 0;
+  for (std::size_t w = 0; w < split_words; ++w) missing |= split_bit(low_half, w) & ~block[w];
+  return missing == 0;
+}
+
 std::uint64_t split_add(const SplitView& view, const std::uint64_t* hashes, std::size_t n,
                         std::size_t ahead) {
   std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
     call_for(view, hashes[i + ahead]);
-    std::uint32_t* block = locate(view, hashes[i]);
-    std::uint32_t missing = 0;
-    for (std::size_t w = 0; w < split_words; ++w) {
-      const std::uint32_t bit = split_bit(static_cast<std::uint32_t>(hashes[i]), w);
-      missing |= bit & ~block[w];
-      block[w] |= bit;
-    }
-    fresh |= std::uint64_t{missing != 0} << i;
+    const bool is_new = split_mark(locate(view, hashes[i]), static_cast<std::uint32_t>(hashes[i]));
+    fresh |= std::uint64_t{is_new} << i;
   }
   return fresh;
 }
@@ -143,11 +153,8 @@ std::uint64_t split_ask(const SplitView& view, const std::uint64_t* hashes, std:
   std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i) {
     call_for(view, hashes[i + ahead]);
-    const std::uint32_t* block = locate(view, hashes[i]);
-    std::uint32_t missing = 0;
-    for (std::size_t w = 0; w < split_words; ++w)
-      missing |= split_bit(static_cast<std::uint32_t>(hashes[i]), w) & ~block[w];
-    there |= std::uint64_t{missing == 0} << i;
+    const bool found = split_has(locate(view, hashes[i]), static_cast<std::uint32_t>(hashes[i]));
+    there |= std::uint64_t{found} << i;
   }
   return there;
 }
@@ -269,6 +276,8 @@ const Kernels scalar_kernels{"scalar",
                              round_has,
                              lone_mark,
                              lone_has,
+                             split_mark,
+                             split_has,
                              split_add,
                              split_ask,
                              fuse_locate_one_by_one,

@@ -120,6 +120,9 @@ struct Kernels {
   // The same for the first round of a key in the line that it chooses.
   bool (*lone_mark)(const LoneView&, std::uint64_t hash);
   bool (*lone_has)(const LoneView&, std::uint64_t hash);
+  // One key in one split block: mark and has as above.
+  bool (*split_mark)(std::uint32_t* block, std::uint32_t low_half);
+  bool (*split_has)(const std::uint32_t* block, std::uint32_t low_half);
   std::uint64_t (*split_add)(const SplitView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
   std::uint64_t (*split_ask)(const SplitView&, const std::uint64_t* hashes, std::size_t n,

@@ -168,11 +168,28 @@ inline __m256i* split_at(const SplitView& view, std::uint64_t hash) {
 }
 
 // word i: one bit of its 32
-inline __m256i split_mask(std::uint64_t hash) {
+inline __m256i split_mask(std::uint32_t low_half) {
   const __m256i salts = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(split_salts));
-  const __m256i product = _mm256_mullo_epi32(
-      _mm256_set1_epi32(static_cast<int>(static_cast<std::uint32_t>(hash))), salts);
+  const __m256i product = _mm256_mullo_epi32(_mm256_set1_epi32(static_cast<int>(low_half)), salts);
   return _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(product, 27));
+}
+
+[[gnu::always_inline]] inline bool mark_split(__m256i* at, __m256i mask) {
+  const __m256i block = _mm256_load_si256(at);
+  _mm256_store_si256(at, _mm256_or_si256(block, mask));
+  return _mm256_testc_si256(block, mask) == 0;
+}
+
+[[gnu::always_inline]] inline bool has_split(const __m256i* at, __m256i mask) {
+  return _mm256_testc_si256(_mm256_load_si256(at), mask) != 0;
+}
+
+bool split_mark(std::uint32_t* block, std::uint32_t low_half) {
+  return mark_split(reinterpret_cast<__m256i*>(block), split_mask(low_half));
+}
+
+bool split_has(const std::uint32_t* block, std::uint32_t low_half) {
+  return has_split(reinterpret_cast<const __m256i*>(block), split_mask(low_half));
 }
 
 std::uint64_t split_add(const SplitView& set, const std::uint64_t* hashes, std::size_t n,
@@ -181,11 +198,8 @@ std::uint64_t split_add(const SplitView& set, const std::uint64_t* hashes, std::
   std::uint64_t fresh = 0;
   for (std::size_t i = 0; i < n; ++i) {
     call_for(view, hashes[i + ahead]);
-    __m256i* at = split_at(view, hashes[i]);
-    const __m256i block = _mm256_load_si256(at);
-    const __m256i mask = split_mask(hashes[i]);
-    _mm256_store_si256(at, _mm256_or_si256(block, mask));
-    fresh |= std::uint64_t{_mm256_testc_si256(block, mask) == 0} << i;
+    const __m256i mask = split_mask(static_cast<std::uint32_t>(hashes[i]));
+    fresh |= std::uint64_t{mark_split(split_at(view, hashes[i]), mask)} << i;
   }
   return fresh;
 }
@@ -196,8 +210,8 @@ std::uint64_t split_ask(const SplitView& set, const std::uint64_t* hashes, std::
   std::uint64_t there = 0;
   for (std::size_t i = 0; i < n; ++i) {
     call_for(view, hashes[i + ahead]);
-    const __m256i block = _mm256_load_si256(split_at(view, hashes[i]));
-    there |= std::uint64_t{_mm256_testc_si256(block, split_mask(hashes[i])) != 0} << i;
+    const __m256i mask = split_mask(static_cast<std::uint32_t>(hashes[i]));
+    there |= std::uint64_t{has_split(split_at(view, hashes[i]), mask)} << i;
   }
   return there;
 }
@@ -254,6 +268,8 @@ const Kernels avx2_kernels{"avx2",
                            round_has,
                            lone_mark,
                            lone_has,
+                           split_mark,
+                           split_has,
                            split_add,
                            split_ask,
                            fuse_locate_one_by_one,

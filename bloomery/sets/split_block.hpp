@@ -26,6 +26,7 @@
 
 #include <bloomery/bits/block.hpp>
 #include <bloomery/bits/kernels.hpp>
+#include <bloomery/bits/native_split.hpp>
 #include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/concepts.hpp>
 #include <bloomery/sets/shape_fields.hpp>
@@ -74,28 +75,23 @@ class SplitBlock {
   }
 
   SplitBlock(const Shape& shape, std::span<std::byte> lent)
-      : shape_(shape), words_(reinterpret_cast<std::uint32_t*>(lent.data())) {
+      : shape_(shape), words_(reinterpret_cast<std::uint32_t*>(lent.data())), row_(&kernels()) {
     assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
     assert(reinterpret_cast<std::uintptr_t>(lent.data()) % split_bytes == 0 &&
            "a block does not straddle cache lines");
   }
 
   Shape shape() const { return shape_; }
+  std::span<std::byte> bytes_lent() const {
+    return std::as_writable_bytes(std::span(words_, shape_.blocks * split_words));
+  }
 
   Slot locate(Hash hash) const {
     return {((hash.bits >> 32) * shape_.blocks) >> 32, static_cast<std::uint32_t>(hash.bits)};
   }
   [[gnu::always_inline]] void prefetch(Slot slot) const { __builtin_prefetch(block(slot), 0, 2); }
 
-  Added add(Slot slot) {
-    std::uint32_t missing = 0;
-    for (std::size_t i = 0; i < split_words; ++i) {
-      const std::uint32_t bit = split_bit(slot.low_half, i);
-      missing |= bit & ~block(slot)[i];
-      block(slot)[i] |= bit;
-    }
-    return added(missing != 0);
-  }
+  Added add(Slot slot) { return added(split_mark(*row_, block(slot), slot.low_half)); }
   Added add_shared(Slot slot) {
     std::uint32_t missing = 0;
     for (std::size_t i = 0; i < split_words; ++i) {
@@ -107,12 +103,11 @@ class SplitBlock {
     }
     return added(missing != 0);
   }
-  bool may_contain(Slot slot) const {
-    std::uint32_t missing = 0;
-    for (std::size_t i = 0; i < split_words; ++i)
-      missing |= split_bit(slot.low_half, i) & ~block(slot)[i];
-    return missing == 0;
-  }
+  bool may_contain(Slot slot) const { return split_has(*row_, block(slot), slot.low_half); }
+  // Every shape is simple.
+  bool is_simple() const { return true; }
+  Added add_simple(Hash hash) { return add(locate(hash)); }
+  bool has_simple(Hash hash) const { return may_contain(locate(hash)); }
   bool may_contain_shared(Slot slot) const {
     std::uint32_t missing = 0;
     for (std::size_t i = 0; i < split_words; ++i)
@@ -189,9 +184,11 @@ class SplitBlock {
 
   Shape shape_;
   std::uint32_t* words_;
+  const Kernels* row_;  // for callers that are compiled for any CPU
 };
 
 static_assert(SharedAddable<SplitBlock> && Mergeable<SplitBlock> && Estimable<SplitBlock> &&
-              Prefetchable<SplitBlock> && Batched<SplitBlock> && OneLined<SplitBlock>);
+              Prefetchable<SplitBlock> && Batched<SplitBlock> && OneLined<SplitBlock> &&
+              SimplyShaped<SplitBlock>);
 
 }  // namespace bloomery

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -342,6 +343,28 @@ TEST_P(KernelRow, NoticesEachSingleMissingBitOfASplitBlock) {
       ASSERT_EQ(block.add(row(), hash, nullptr), 1U);
       block.ask(row(), hash, answer.data());
       ASSERT_TRUE(answer[0]);
+    }
+  }
+}
+
+TEST_P(KernelRow, LoneKeysOfASplitBlockAreTheLaw) {
+  std::mt19937_64 random(9);
+  for (int i = 0; i < 2'000; ++i) {
+    alignas(split_bytes) std::array<std::uint32_t, split_words> block{};
+    if (i % 2 == 0)
+      for (std::uint32_t& word : block) word = static_cast<std::uint32_t>(random() | random());
+    const auto low_half = static_cast<std::uint32_t>(random());
+    auto law = block;
+    for (std::size_t word = 0; word < split_words; ++word) law[word] |= split_bit(low_half, word);
+    const bool before = law == block;
+    ASSERT_EQ(row().split_has(block.data(), low_half), before);
+    ASSERT_EQ(row().split_mark(block.data(), low_half), !before);
+    ASSERT_EQ(block, law);
+    for (std::size_t word = 0; word < split_words; ++word) {
+      auto lacking = law;
+      lacking[word] &= ~split_bit(low_half, word);
+      alignas(split_bytes) std::array<std::uint32_t, split_words> asked = lacking;
+      ASSERT_FALSE(row().split_has(asked.data(), low_half)) << word;
     }
   }
 }

@@ -1,6 +1,6 @@
 // The short way of single keys against bulk, which does not take it: same bytes, same answers, same
-// notes, for every shape and every hash. Compiled for any CPU, and in native_tests for the CPU at
-// hand.
+// notes, for every shape and every hash. Compiled for any CPU, in v3_tests for AVX2, and in
+// native_tests for the CPU at hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,12 +26,12 @@ std::vector<Hasher> hashers() {
   return {Hasher{}, Hasher{77}, Hasher::hardened({.low = 3, .high = 4})};
 }
 
-template <class Key>
-void expect_like_bulk(const std::vector<Key>& keys, const std::vector<Key>& strangers) {
+template <class K, class Key>
+void expect_kind_like_bulk(const std::vector<Key>& keys, const std::vector<Key>& strangers) {
   for (const double rate : rates)
     for (const Hasher& hasher : hashers()) {
-      Blocked single({.keys = keys.size(), .rate = rate}, hasher);
-      Blocked bulk({.keys = keys.size(), .rate = rate}, hasher);
+      Set<K> single({.keys = keys.size(), .rate = rate}, hasher);
+      Set<K> bulk({.keys = keys.size(), .rate = rate}, hasher);
       std::size_t fresh = 0;
       for (const Key& key : keys) fresh += single.add(key);
       EXPECT_EQ(bulk.add_all(keys), fresh) << rate;
@@ -43,6 +43,12 @@ void expect_like_bulk(const std::vector<Key>& keys, const std::vector<Key>& stra
       for (const Key& stranger : strangers) passed += bulk.may_contain(stranger);
       EXPECT_EQ(single.count_may_contain(strangers), passed) << rate;
     }
+}
+
+template <class Key>
+void expect_like_bulk(const std::vector<Key>& keys, const std::vector<Key>& strangers) {
+  expect_kind_like_bulk<BlockedBloom>(keys, strangers);
+  expect_kind_like_bulk<SplitBlock>(keys, strangers);
 }
 
 TEST(ShortWay, IntegersGoWhereBulkPutsThem) {
