@@ -32,7 +32,9 @@ namespace bloomery {
 struct Ledger {
   std::uint64_t capacity = 0;  // keys; for exact maps the integers of the range
   double rate_asked = 0;
-  std::uint64_t adds = 0;  // keys that were surely new when added
+  // Keys that were surely new when added. Not of the type of words: it stays in a register while a
+  // caller's loop adds (hash/steady.hpp).
+  unsigned long long adds = 0;
 };
 
 template <Kind K>
@@ -209,8 +211,8 @@ class Owned {
     kind_.unite(other.kind_);
     // Common keys were counted on both sides; the bits know better.
     const double estimated = std::min(estimate(), 1e18);
-    ledger_.adds = counted_adds(std::min(ledger_.adds + other.ledger_.adds,
-                                         static_cast<std::uint64_t>(std::llround(estimated))));
+    ledger_.adds = counted_adds(std::min<std::uint64_t>(
+        ledger_.adds + other.ledger_.adds, static_cast<std::uint64_t>(std::llround(estimated))));
     return {};
   }
   Result<void> intersect(const Owned& other) requires Mergeable<K> {
