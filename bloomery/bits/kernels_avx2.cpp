@@ -19,8 +19,11 @@ struct Line {
 
 __extension__ typedef unsigned __int128 Wide;
 
+inline std::uint64_t* line_at(std::uint64_t* words, std::uint64_t blocks, std::uint64_t spread) {
+  return words + 8 * static_cast<std::uint64_t>((Wide{spread} * blocks) >> 64);
+}
 inline std::uint64_t* line_at(const LinesView& view, std::uint64_t spread) {
-  return view.words + 8 * static_cast<std::uint64_t>((Wide{spread} * view.blocks) >> 64);
+  return line_at(view.words, view.blocks, spread);
 }
 
 // lane i: one bit of its 64
@@ -147,16 +150,12 @@ bool round_has(const std::uint64_t* line, std::uint64_t hash, std::uint64_t cons
   return has(load(line), lone_round(hash * constant, round));
 }
 
-inline std::uint64_t* line_at(const LoneView& view, std::uint64_t hash) {
-  return view.words + 8 * static_cast<std::uint64_t>((Wide{hash} * view.blocks) >> 64);
-}
-
 bool lone_mark(const LoneView& view, std::uint64_t hash) {
-  return round_mark(line_at(view, hash), hash, remix_constants[0], view.round);
+  return round_mark(line_at(view.words, view.blocks, hash), hash, remix_constants[0], view.round);
 }
 
 bool lone_has(const LoneView& view, std::uint64_t hash) {
-  return round_has(line_at(view, hash), hash, remix_constants[0], view.round);
+  return round_has(line_at(view.words, view.blocks, hash), hash, remix_constants[0], view.round);
 }
 
 inline __m256i* split_at(const SplitView& view, std::uint64_t hash) {
