@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include <bloomery/engines/keyed_block.hpp>
 #include <bloomery/engines/loss_meter.hpp>
 
 namespace bloomery {
@@ -44,126 +45,11 @@ class WithoutCr : public KeyMaker {
   std::vector<std::string_view> keys_;
 };
 
-// One mark a record; a vector of bool has no span.
-class Marks {
- public:
-  void assign(std::size_t count, bool value) { bytes_.assign(count, value ? 1 : 0); }
-  std::size_t size() const { return bytes_.size(); }
-  bool operator[](std::size_t i) const { return bytes_[i] != 0; }
-  void set(std::size_t i, bool value) { bytes_[i] = value ? 1 : 0; }
-  bool any() const { return std::find(bytes_.begin(), bytes_.end(), 1) != bytes_.end(); }
-  std::span<bool> span(std::size_t first, std::size_t count) {
-    static_assert(sizeof(bool) == 1);
-    return {reinterpret_cast<bool*>(bytes_.data()) + first, count};
-  }
-
- private:
-  std::vector<unsigned char> bytes_;
-};
-
 // A block on its way.
-struct Work {
-  Block block;
+struct Work : KeyedBlock {
   std::string head;  // if it is to be printed
-  Lines records;     // without the head
   bool hashed = false;
-  HashedTexts keys;
   bool partly = false;  // only some of them were added, and nobody knows which are repeats
-  std::size_t key_count = 0;
-  // Key i belongs to record places[i]; unless `all`, when it belongs to record i.
-  bool all = true;
-  std::vector<std::size_t> places;
-  Marks fresh;
-  std::uint64_t no_key = 0;
-  std::size_t first_no_key = 0;
-  std::string why_none;
-};
-
-// What one thread needs to make a block ready to be added.
-class Hashing {
- public:
-  Hashing(const AnySet& set, std::string_view delimiter, const DedupRules& rules)
-      : set_(set), delimiter_(delimiter), rules_(rules), makers_(1 + rules.against.size()) {}
-
-  Result<void> hash(Work& work) {
-    if (work.block.file != file_) {
-      file_ = work.block.file;
-      for (auto& maker : makers_) maker.reset();
-    }
-    work.block.split(delimiter_);
-    work.records = work.block.records;
-    if (rules_.on_head && work.block.first_of_file) work.records = work.records.subspan(1);
-    work.fresh.assign(work.records.size(), true);
-    dropped_.assign(work.records.size(), false);
-    const Lines keys = keys_of(0, rules_.make_keys, work.records);
-    note_missing(work, keys);
-    for (std::size_t i = 0; i < rules_.against.size(); ++i)
-      if (auto asked = ask(work, i); !asked) return asked;
-    const Lines kept = without_dropped(work, keys);
-    set_.hash_all(kept, work.keys);
-    work.key_count = kept.size();
-    return {};
-  }
-
- private:
-  Lines keys_of(std::size_t which, const MakeKeys& make, Lines records) {
-    if (!make) return records;
-    if (!makers_[which]) makers_[which] = make(file_);
-    return makers_[which]->keys_of(records);
-  }
-
-  // Records without a key stay marked as fresh, so that they are printed, and are not added.
-  void note_missing(Work& work, Lines keys) {
-    work.no_key = 0;
-    if (!rules_.make_keys) return;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (keys[i].data() != nullptr) continue;
-      if (work.no_key++ == 0) {
-        work.first_no_key = i;
-        work.why_none = makers_[0]->why_none(work.records[i]);
-      }
-      dropped_.set(i, true);
-    }
-  }
-
-  // What the other set may contain is a repeat.
-  Result<void> ask(Work& work, std::size_t which) {
-    const Against& other = rules_.against[which];
-    const Lines keys = keys_of(1 + which, other.make_keys, work.records);
-    other.set->hash_all(keys, asked_);
-    answers_.assign(keys.size(), false);
-    const auto answered = other.set->may_contain_all(asked_, answers_.span(0, answers_.size()));
-    if (!answered) return answered.error();
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (keys[i].data() == nullptr || dropped_[i] || !answers_[i]) continue;
-      dropped_.set(i, true);
-      work.fresh.set(i, false);
-    }
-    return {};
-  }
-
-  Lines without_dropped(Work& work, Lines keys) {
-    work.all = !dropped_.any();
-    if (work.all) return keys;
-    work.places.clear();
-    kept_.clear();
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (dropped_[i]) continue;
-      work.places.push_back(i);
-      kept_.push_back(keys[i]);
-    }
-    return kept_;
-  }
-
-  const AnySet& set_;
-  std::string_view delimiter_;
-  const DedupRules& rules_;
-  std::size_t file_ = ~std::size_t{0};
-  std::vector<std::unique_ptr<KeyMaker>> makers_;  // of the set, and of each other set
-  Marks dropped_;
-  Marks answers_;
-  HashedTexts asked_;
-  std::vector<std::string_view> kept_;
 };
 
 // From their bits where they are overfull: the formula goes by keys that were fresh, and there most
@@ -183,11 +69,7 @@ class Adding {
 
   Result<void> add(Work& work) {
     if (work.block.first_of_file) lines_in_file_ = rules_.on_head ? 1 : 0;
-    if (work.no_key > 0 && rules_.refuse_no_key)
-      return Error{Code::mismatch, inputs_.name_of(work.block.file) +
-                                       (inputs_.rules().csv_separator ? ": record " : ": line ") +
-                                       std::to_string(lines_in_file_ + work.first_no_key + 1) +
-                                       " " + work.why_none};
+    if (work.no_key > 0 && rules_.refuse_no_key) return work.no_key_error(inputs_, lines_in_file_);
     if (rules_.before_adding)
       if (auto told = rules_.before_adding(set_); !told) return told;
     std::uint64_t fresh = work.no_key;
@@ -386,7 +268,7 @@ class Flow {
   using Lock = std::unique_lock<std::mutex>;
 
   void work() noexcept {
-    Hashing hashing(set_, delimiter_, rules_);
+    BlockHashing hashing(set_, delimiter_, rules_);
     Lock lock(mutex_);
     try {
       while (!failed_ && step(lock, hashing)) {
@@ -399,7 +281,7 @@ class Flow {
   }
 
   // Takes the step that is farthest along, or waits; false when all is done.
-  bool step(Lock& lock, Hashing& hashing) {
+  bool step(Lock& lock, BlockHashing& hashing) {
     if (rules_.stop != nullptr && rules_.stop->load() && !reader_busy_) ended_ = true;
     if (!printer_busy_ && printed_ < added_)
       print(lock);
@@ -484,7 +366,7 @@ class Flow {
     adder_busy_ = false;
   }
 
-  void read(Lock& lock, Hashing& hashing) {
+  void read(Lock& lock, BlockHashing& hashing) {
     reader_busy_ = true;
     Work& work = at(read_);
     work.hashed = false;
@@ -495,7 +377,7 @@ class Flow {
       if (!filled) refused = filled.error();
       got = filled && *filled;
       if (!got) return {};
-      if (const auto taken = take_head(work); !taken) refused = taken.error();
+      if (const auto taken = heads_.take(work.block, work.head); !taken) refused = taken.error();
       got = !refused;
       return {};
     });
@@ -506,22 +388,6 @@ class Flow {
     ++read_;
     unlocked(lock, [&] { return hashing.hash(work); });
     work.hashed = true;
-  }
-
-  Result<void> take_head(Work& work) {
-    work.head.clear();
-    if (!rules_.on_head || !work.block.first_of_file) return {};
-    work.block.split(delimiter_);
-    work.head = work.block.records.front();
-    if (head_ && work.head != head_->text)
-      return Error{Code::mismatch, inputs_.name_of(work.block.file) + " has another header than " +
-                                       head_->from + "; give files with the same columns"};
-    if (auto told = rules_.on_head(work.block.file, work.head); !told) return told;
-    if (head_)
-      work.head.clear();  // it was printed before
-    else
-      head_ = Head{work.head, inputs_.name_of(work.block.file)};
-    return {};
   }
 
   bool checkpoint_due() const {
@@ -547,7 +413,7 @@ class Flow {
   const std::string delimiter_;
   Adding adding_;
   Printing printing_;
-  std::optional<Head> head_ = rules_.printed_head;
+  Heads heads_{inputs_, rules_};
   Clock::time_point next_checkpoint_ = Clock::now() + rules_.checkpoint_every;
 
   std::mutex mutex_;  // of all that follows
