@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
+#include <charconv>
 #include <utility>
 
 #include <bloomery/engines/csv.hpp>
@@ -43,6 +43,22 @@ bool separated_field(std::string_view record, std::string_view separator, std::s
   return true;
 }
 
+// "ab", "" --> 2:ab,0:,
+std::string_view as_netstrings(const std::vector<TakenPart>& parts, KeyRoom& room) {
+  constexpr std::size_t most_digits = 20;
+  std::size_t most = 0;
+  for (const TakenPart& part : parts) most += most_digits + 2 + part.text.size();
+  char* const place = room.reserve(most);
+  char* at = place;
+  for (const TakenPart& part : parts) {
+    at = std::to_chars(at, at + most_digits, part.text.size()).ptr;
+    *at++ = ':';
+    at = std::copy(part.text.begin(), part.text.end(), at);
+    *at++ = ',';
+  }
+  return room.keep(place, static_cast<std::size_t>(at - place));
+}
+
 std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t most_shown = 12;
   std::string text;
@@ -70,10 +86,14 @@ Result<FieldCutter> FieldCutter::make(FieldRules rules) {
     for (const std::size_t field : rules.fields) cutter.numbered_.push_back(field - 1);
   }
   if (rules.part == KeyPart::json) {
-    auto path = parse_json_path(rules.json_path);
-    if (!path) return path.error();
-    cutter.path_ = std::move(*path);
+    if (rules.json_paths.empty()) return refusal("there is no path to take");
+    for (const std::string& text : rules.json_paths) {
+      auto path = parse_json_path(text);
+      if (!path) return path.error();
+      cutter.paths_.push_back(std::move(*path));
+    }
   }
+  cutter.several_ = rules.fields.size() + rules.columns.size() + rules.json_paths.size() > 1;
   cutter.rules_ = std::move(rules);
   return cutter;
 }
@@ -102,64 +122,73 @@ Result<CsvColumns> FieldCutter::columns_of(std::string_view header, std::string_
   return columns;
 }
 
-// One field is the key as it stands; several are joined in the scratch. at(i, place) gives the i-th
-// field, written to `place` if it has to be changed; false: the record has none.
-template <class FieldAt>
-Cut FieldCutter::join(std::size_t count, std::size_t most_bytes, CutScratch& scratch,
-                      FieldAt&& at) const {
-  char* const place = scratch.room.reserve(most_bytes);
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) place[used++] = field_joint;
-    std::string_view field;
-    if (!at(i, place + used, field)) return {{}, few_fields};
-    if (field.data() != place + used) {
-      if (count == 1) return {field, nullptr};
-      std::memcpy(place + used, field.data(), field.size());
-    }
-    used += field.size();
+const char* FieldCutter::take_fields(std::string_view record, CutScratch& scratch) const {
+  for (const std::size_t number : rules_.fields) {
+    std::string_view& field = scratch.parts.emplace_back().text;
+    const bool found = rules_.separator.empty()
+                           ? blank_field(record, number, field)
+                           : separated_field(record, rules_.separator, number, field);
+    if (!found) return few_fields;
   }
-  return {scratch.room.keep(place, used), nullptr};
+  return nullptr;
 }
 
-Cut FieldCutter::cut_fields(std::string_view record, CutScratch& scratch) const {
-  const auto field_at = [&](std::size_t i, char*, std::string_view& field) {
-    if (rules_.separator.empty()) return blank_field(record, rules_.fields[i], field);
-    return separated_field(record, rules_.separator, rules_.fields[i], field);
-  };
-  // The same field may be asked for twice.
-  const std::size_t count = rules_.fields.size();
-  return join(count, count == 1 ? 0 : count * (record.size() + 1), scratch, field_at);
+const char* FieldCutter::take_columns(std::string_view record, const CsvColumns& columns,
+                                      CutScratch& scratch) const {
+  if (record.empty() || record == "\r") return blank_record;
+  for (const std::size_t column : columns) {
+    std::string_view& field = scratch.parts.emplace_back().text;
+    if (!csv_field(record, rules_.separator[0], column, field)) return few_fields;
+    if (!csv_quoted(field)) continue;
+    char* const place = scratch.room.reserve(field.size());
+    field = scratch.room.keep(place, csv_unquote(field, place));
+  }
+  return nullptr;
 }
 
-Cut FieldCutter::cut_csv(std::string_view record, const CsvColumns& columns,
-                         CutScratch& scratch) const {
-  const char separator = rules_.separator[0];
-  if (record.empty() || record == "\r") return {{}, blank_record};
-  const auto field_at = [&](std::size_t i, char* place, std::string_view& field) {
-    if (!csv_field(record, separator, columns[i], field)) return false;
-    if (csv_quoted(field)) field = {place, csv_unquote(field, place)};
-    return true;
-  };
-  const std::size_t count = columns.size();
-  return join(count, count * (record.size() + 1), scratch, field_at);
+const char* FieldCutter::take_values(std::string_view record, CutScratch& scratch) const {
+  if (!scratch.json) scratch.json.emplace();
+  for (const JsonPath& path : paths_) {
+    const auto found = scratch.json->find(record, path, scratch.room);
+    if (found.why != nullptr) return found.why;
+    scratch.parts.push_back({found.null ? null_key : found.key, found.null});
+  }
+  return nullptr;
 }
 
-Cut FieldCutter::cut(std::string_view record, const CsvColumns* columns,
-                     CutScratch& scratch) const {
+// Why there are none; nullptr: they are in the scratch.
+const char* FieldCutter::take_parts(std::string_view record, const CsvColumns* columns,
+                                    CutScratch& scratch) const {
+  scratch.parts.clear();
   switch (rules_.part) {
-    case KeyPart::whole_line: break;
-    case KeyPart::fields: return cut_fields(record, scratch);
+    case KeyPart::whole_line: scratch.parts.push_back({record}); return nullptr;
+    case KeyPart::fields: return take_fields(record, scratch);
     case KeyPart::csv:
       assert((columns != nullptr || !has_header()) && "the columns of the file are known");
-      return cut_csv(record, has_header() ? *columns : numbered_, scratch);
-    case KeyPart::json: {
-      if (!scratch.json) scratch.json.emplace();
-      const auto found = scratch.json->find(record, path_, scratch.room);
-      return {found.key, found.why};
-    }
+      return take_columns(record, has_header() ? *columns : numbered_, scratch);
+    case KeyPart::json: return take_values(record, scratch);
   }
-  return {record, nullptr};
+  return nullptr;
+}
+
+Cut FieldCutter::cut(std::string_view record, const CsvColumns* columns, CutScratch& scratch,
+                     const Normalizer* normalizer) const {
+  if (const char* why = take_parts(record, columns, scratch)) return {.key = {}, .why = why};
+  bool empty = true;
+  bool fits = true;
+  for (TakenPart& part : scratch.parts) {
+    if (part.null) continue;
+    if (normalizer != nullptr) {
+      const Normalized normalized = (*normalizer)(part.text, scratch.url, scratch.room);
+      part.text = normalized.key;
+      fits &= normalized.fits;
+    }
+    empty &= part.text.empty();
+  }
+  scratch.not_normalized += !fits;
+  const std::string_view key =
+      several_ ? as_netstrings(scratch.parts, scratch.room) : scratch.parts.front().text;
+  return {.key = key, .why = nullptr, .empty = empty};
 }
 
 }  // namespace bloomery

@@ -1,15 +1,19 @@
-// The key inside a line: the whole of it, fields by number, columns of CSV, or a path into JSON.
+// The key inside a line: the whole of it, fields by number, columns of CSV, or paths into JSON.
 //
 //    whole line           "a b"                  a b
-//    fields 1,3 by ':'    "x:y:z:"               x \x1f z     each ':' separates, as cut has it
-//    fields 2             "  x \t y"             y            runs of blanks, tabs: as awk
-//    columns "name"       1,"Smith, Joe"         Smith, Joe   csv.hpp has the rules
+//    field 2 by ':'       "x:y:z:"               y            each ':' separates, as cut has it
+//    field 2              "  x \t y"             y            runs of blanks, tabs: as awk
+//    column "name"        1,"Smith, Joe"         Smith, Joe   csv.hpp has the rules
 //    path .user.id        {"user":{"id":7}}      7            json_path.hpp has the rules
+//    fields 1,3 by ':'    "x:y:zz"               1:x,2:zz,    several parts
 //
-// Several fields are joined by the byte 0x1f (unit separator), so that the key does not depend on
-// what separated them: "x:y" by ':' and "x,y" by ',' are one key.
-// Limits:  two fields that contain 0x1f themselves may be joined to what two others are.
+// Several parts are written as netstrings one behind the other: the length in decimal digits, a
+// colon, the bytes, a comma. So different parts never give the same key, whatever bytes are in
+// them, and the key does not depend on what separated them. One part is the key as it stands: a
+// list of ids can be asked for in a set that was made from a column.
+// A JSON null is no text: its bytes are the one byte 0xff, which no JSON string can be.
 // Threads: a cutter is never changed: any number may cut, each with its own CutScratch.
+// See:     docs/format.md "Keys"; tests/engines/fields_test.cpp pins the bytes.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +25,7 @@
 
 #include <bloomery/engines/json_path.hpp>
 #include <bloomery/engines/key_room.hpp>
+#include <bloomery/engines/normalize.hpp>
 #include <bloomery/error.hpp>
 
 namespace bloomery {
@@ -32,23 +37,33 @@ struct FieldRules {
   std::vector<std::size_t> fields = {};   // from 1; of CSV without a header too
   std::string separator = {};             // fields: empty means blanks; CSV: empty means a comma
   std::vector<std::string> columns = {};  // CSV: names in the header; empty: there is no header
-  std::string json_path = {};
+  std::vector<std::string> json_paths = {};
 };
 
 // Of the columns of one CSV file: their numbers there, from 0.
 using CsvColumns = std::vector<std::size_t>;
 
-inline constexpr char field_joint = '\x1f';
+// What a JSON null is as a key, or as a part of one.
+inline constexpr std::string_view null_key = "\xff";
+
+struct TakenPart {
+  std::string_view text;
+  bool null = false;
+};
 
 // What one thread needs to cut; its keys are valid until room.clear().
 struct CutScratch {
   KeyRoom room;
   std::optional<JsonReader> json;
+  UrlScratch url;
+  std::vector<TakenPart> parts;
+  std::uint64_t not_normalized = 0;  // keys of which a part is not what the normalisation is for
 };
 
 struct Cut {
   std::string_view key;       // in the record or in the scratch
   const char* why = nullptr;  // there is none
+  bool empty = false;         // all its parts are empty texts or nulls
 };
 
 class FieldCutter {
@@ -58,6 +73,8 @@ class FieldCutter {
 
   const FieldRules& rules() const { return rules_; }
   bool whole_line() const { return rules_.part == KeyPart::whole_line; }
+  // Keys are made of several parts, also where a record has just one of them.
+  bool several_parts() const { return several_; }
   // Set for CSV: what LineRules need to find the ends of records.
   std::optional<char> csv_separator() const;
 
@@ -65,18 +82,23 @@ class FieldCutter {
   bool has_header() const { return !rules_.columns.empty(); }
   Result<CsvColumns> columns_of(std::string_view header, std::string_view file) const;
 
-  // `columns` are those of the record's file; unused where there is no header.
-  Cut cut(std::string_view record, const CsvColumns* columns, CutScratch& scratch) const;
+  // `columns` are those of the record's file; unused where there is no header. Each part is
+  // normalised by itself; nulls are not.
+  Cut cut(std::string_view record, const CsvColumns* columns, CutScratch& scratch,
+          const Normalizer* normalizer = nullptr) const;
 
  private:
-  template <class FieldAt>
-  Cut join(std::size_t count, std::size_t most_bytes, CutScratch& scratch, FieldAt&& at) const;
-  Cut cut_fields(std::string_view record, CutScratch& scratch) const;
-  Cut cut_csv(std::string_view record, const CsvColumns& columns, CutScratch& scratch) const;
+  const char* take_fields(std::string_view record, CutScratch& scratch) const;
+  const char* take_columns(std::string_view record, const CsvColumns& columns,
+                           CutScratch& scratch) const;
+  const char* take_values(std::string_view record, CutScratch& scratch) const;
+  const char* take_parts(std::string_view record, const CsvColumns* columns,
+                         CutScratch& scratch) const;
 
   FieldRules rules_;
   CsvColumns numbered_;  // CSV without a header
-  JsonPath path_;
+  std::vector<JsonPath> paths_;
+  bool several_ = false;
 };
 
 }  // namespace bloomery

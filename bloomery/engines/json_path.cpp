@@ -173,7 +173,7 @@ struct JsonReader::Parser {
   }
 
   // The bytes of a value that is there.
-  const char* take(ondemand::value value, std::string_view& text) {
+  const char* take(ondemand::value value, std::string_view& text, bool& null) {
     ondemand::json_type type;
     if (value.type().get(type)) return no_json;
     switch (type) {
@@ -189,7 +189,8 @@ struct JsonReader::Parser {
       default: break;
     }
     text = without_blanks(value.raw_json_token());
-    const bool word = text == "true" || text == "false" || text == "null";
+    null = text == "null";
+    const bool word = null || text == "true" || text == "false";
     return word || is_number(text) ? nullptr : no_json;
   }
 };
@@ -214,10 +215,11 @@ JsonReader::Found JsonReader::find(std::string_view record, const JsonPath& path
   if (const auto error = std::move(found).get(value))
     return {{}, is_absence(error) ? no_such_key : no_json};
   std::string_view text;
-  if (const char* why = parser_->take(value, text)) return {{}, why};
+  bool null = false;
+  if (const char* why = parser_->take(value, text, null)) return {{}, why};
   char* const place = room.reserve(text.size());
   std::memcpy(place, text.data(), text.size());
-  return {room.keep(place, text.size()), nullptr};
+  return {room.keep(place, text.size()), nullptr, null};
 }
 
 }  // namespace bloomery

@@ -4,11 +4,12 @@
 //
 //    "Z\u00fcrich"   its text, unescaped: Zurich with its umlaut in UTF-8
 //    12, 1.50e3      as written: 1 and 1.0 are two keys
-//    true false null as written
+//    true, false     as written
+//    null            no text at all: its key is said by fields.hpp
 //    {..} [..]       as written, blanks and all
 //
-// So "1" and 1 are one key, and so are "null" and null. Of a name that comes twice in an object the
-// first counts.
+// So "1" and 1 are one key, and so are "true" and true: a list of ids can be asked for whichever way
+// they are written. Of a name that comes twice in an object the first counts.
 // Limits:  the way to the value is checked, and of the whole record its UTF-8, that its quotes and
 //          brackets are closed and that it is one object or array; what else lies beside the way is
 //          not read. A record of more than 4 GB is none.
@@ -42,6 +43,7 @@ class JsonReader {
   struct Found {
     std::string_view key;       // in the room
     const char* why = nullptr;  // there is none
+    bool null = false;          // it is there, and is null
   };
   Found find(std::string_view record, const JsonPath& path, KeyRoom& room);
 

@@ -9,22 +9,11 @@ Lines LineKeys::keys_of(Lines lines) {
   keys_.resize(lines.size());
   scratch_.room.clear();
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    std::string_view key = without_cr(lines[i]);
-    if (!whole_line) {
-      const Cut cut = cutter_->cut(key, columns_, scratch_);
-      if (cut.why != nullptr) {
-        without_key_.push_back(static_cast<std::uint32_t>(i));
-        keys_[i] = {};
-        continue;
-      }
-      key = cut.key;
-    }
-    if (normalizer_ != nullptr) {
-      const Normalized normalized = (*normalizer_)(key, url_scratch_, scratch_.room);
-      not_normalized_ += !normalized.fits;
-      key = normalized.key;
-    }
-    keys_[i] = key;
+    keys_[i] = without_cr(lines[i]);
+    if (whole_line && normalizer_ == nullptr) continue;
+    const Cut cut = cutter_->cut(keys_[i], columns_, scratch_, normalizer_);
+    keys_[i] = cut.key;
+    if (cut.why != nullptr) without_key_.push_back(static_cast<std::uint32_t>(i));
   }
   return Lines(keys_);
 }

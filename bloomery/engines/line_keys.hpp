@@ -43,7 +43,7 @@ class LineKeys final : public KeyMaker {
   // Which lines of the last batch had none: ascending.
   std::span<const std::uint32_t> without_key() const { return without_key_; }
   // Keys that are not what the normalisation is for, of all batches.
-  std::uint64_t not_normalized() const { return not_normalized_; }
+  std::uint64_t not_normalized() const { return scratch_.not_normalized; }
 
  private:
   std::string_view without_cr(std::string_view line) const {
@@ -56,10 +56,8 @@ class LineKeys final : public KeyMaker {
   const Normalizer* normalizer_;
   const CsvColumns* columns_;
   CutScratch scratch_;
-  UrlScratch url_scratch_;
   std::vector<std::string_view> keys_;
   std::vector<std::uint32_t> without_key_;
-  std::uint64_t not_normalized_ = 0;
 };
 
 }  // namespace bloomery

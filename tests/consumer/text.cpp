@@ -10,7 +10,7 @@ namespace {
 
 bool keys_are_made() {
   const auto cutter =
-      bloomery::FieldCutter::make({.part = bloomery::KeyPart::json, .json_path = ".url"});
+      bloomery::FieldCutter::make({.part = bloomery::KeyPart::json, .json_paths = {".url"}});
   const auto normalizer = bloomery::Normalizer::find("url");
   bloomery::LineKeys keys(cutter.value(), false, &normalizer.value());
   const std::string_view lines[] = {R"({"url":"HTTP://[::A]:80/%7e"})", "no JSON"};

@@ -34,7 +34,7 @@ TEST(LineKeys, StripsThenCutsThenNormalises) {
 }
 
 TEST(LineKeys, ARecordWithoutAKeyHasNone) {
-  const auto cutter = FieldCutter::make({.part = KeyPart::json, .json_path = ".a"}).value();
+  const auto cutter = FieldCutter::make({.part = KeyPart::json, .json_paths = {".a"}}).value();
   LineKeys keys(cutter, false, nullptr);
   const Texts lines = {"x", R"({"a":1})", R"({"b":1})", R"({"a":""})"};
   for (int round = 0; round < 2; ++round) {
@@ -93,7 +93,7 @@ TEST(LineKeys, CountsWhatTheNormalisationIsNotFor) {
 
 // Shares the cutter and the normalizer, and nothing else.
 TEST(LineKeys, ThreadsEachWithTheirOwnMakeTheSameKeys) {
-  const auto cutter = FieldCutter::make({.part = KeyPart::json, .json_path = ".u"}).value();
+  const auto cutter = FieldCutter::make({.part = KeyPart::json, .json_paths = {".u"}}).value();
   const auto normalizer = Normalizer::find("crawl").value();
   std::vector<std::string> records;
   std::vector<std::string> expected;

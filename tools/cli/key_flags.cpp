@@ -11,8 +11,7 @@ namespace bloomery::cli {
 namespace {
 
 // "1,3" --> 1 3
-std::vector<std::size_t> numbers_of(std::string_view flag, std::string_view text) {
-  std::vector<std::size_t> numbers;
+void add_numbers(std::vector<std::size_t>& numbers, std::string_view flag, std::string_view text) {
   const char* at = text.data();
   const char* const end = at + text.size();
   for (;;) {
@@ -22,7 +21,7 @@ std::vector<std::size_t> numbers_of(std::string_view flag, std::string_view text
       refuse(fmt::format("{} does not take '{}'; give a number from 1, or several as in 1,3", flag,
                          text));
     numbers.push_back(number);
-    if (stop == end) return numbers;
+    if (stop == end) return;
     at = stop + 1;
   }
 }
@@ -68,16 +67,19 @@ FieldRules csv_rules(const KeyFlags& flags) {
     return rules;
   }
   for (const std::string& column : flags.columns)
-    for (const std::size_t number : numbers_of("--column with --no-header", column))
-      rules.fields.push_back(number);
+    add_numbers(rules.fields, "--column with --no-header", column);
   return rules;
 }
 
 }  // namespace
 
 void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped) {
-  parser.add_option("-k,--field", flags.field, "the key is this field of the line, or these: 1,3")
-      ->type_name("N");
+  parser
+      .add_option("-k,--field", flags.fields,
+                  "the key is this field, or these: 1,3; give it again for several")
+      ->type_name("N")
+      ->expected(1)
+      ->take_all();
   parser
       .add_option("-t,--separator", flags.separator,
                   "what separates fields, such as ':' or '\\t'; else blanks, in CSV a comma")
@@ -90,8 +92,12 @@ void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped
       ->take_all();
   parser.add_flag("--no-header", flags.headless,
                   "CSV: there is no header; columns are given by number");
-  parser.add_option("--json-key", flags.json_key, "the key is at this path of a JSON line")
-      ->type_name(".a.b");
+  parser
+      .add_option("--json-key", flags.json_keys,
+                  "the key is at this path of a JSON line; give it again for several")
+      ->type_name(".a.b")
+      ->expected(1)
+      ->take_all();
   parser.add_flag("--skip-bad", flags.skip_bad, "pass over lines without such a key; " + skipped);
   parser
       .add_option("--normalize", flags.normalize,
@@ -100,17 +106,19 @@ void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped
 }
 
 FieldCutter cutter_of(const KeyFlags& flags) {
-  if (flags.field.has_value() + flags.csv + flags.json_key.has_value() > 1)
+  if (!flags.fields.empty() + flags.csv + !flags.json_keys.empty() > 1)
     refuse("--field, --csv and --json-key each say where the key is; give one of them");
   if (!flags.csv && (!flags.columns.empty() || flags.headless))
     refuse("--column and --no-header are for --csv");
-  if (flags.separator && !flags.field && !flags.csv) refuse("--separator is for --field and --csv");
+  if (flags.separator && flags.fields.empty() && !flags.csv)
+    refuse("--separator is for --field and --csv");
   if (flags.skip_bad && !flags.part_of_line())
     refuse("--skip-bad is for --field, --csv and --json-key; a whole line is always a key");
   FieldRules rules;
   if (flags.csv) rules = csv_rules(flags);
-  if (flags.field) rules = {.part = KeyPart::fields, .fields = numbers_of("--field", *flags.field)};
-  if (flags.json_key) rules = {.part = KeyPart::json, .json_path = *flags.json_key};
+  if (!flags.fields.empty()) rules.part = KeyPart::fields;
+  for (const std::string& field : flags.fields) add_numbers(rules.fields, "--field", field);
+  if (!flags.json_keys.empty()) rules = {.part = KeyPart::json, .json_paths = flags.json_keys};
   if (flags.separator) rules.separator = separator_of(*flags.separator);
   return FieldCutter::make(std::move(rules)).value();
 }

@@ -19,16 +19,16 @@
 namespace bloomery::cli {
 
 struct KeyFlags {
-  Word field;
+  std::vector<std::string> fields;
   Word separator;
   bool csv = false;
   std::vector<std::string> columns;
   bool headless = false;
-  Word json_key;
+  std::vector<std::string> json_keys;
   bool skip_bad = false;
   Word normalize;
 
-  bool part_of_line() const { return field || csv || json_key; }
+  bool part_of_line() const { return !fields.empty() || csv || !json_keys.empty(); }
 };
 // `skipped` tells what becomes of a record without a key that is passed over.
 void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped);

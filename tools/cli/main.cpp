@@ -118,6 +118,23 @@ Exit refuse_first_word(const std::string& word, std::span<const Command> command
   return Exit::error;
 }
 
+// A flag that takes one value is given once: which of two was meant, nobody can know. Those whose
+// values combine say take_all(); --quiet twice is --quiet.
+void refuse_repeats(const CLI::App& parser) {
+  for (const CLI::Option* option : parser.get_options()) {
+    const std::vector<std::string>& values = option->results();
+    if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll) continue;
+    const bool valued = option->get_items_expected_max() > 0;
+    if (values.size() < 2 ||
+        (!valued && std::equal(values.begin() + 1, values.end(), values.begin())))
+      continue;
+    std::string name = option->get_name(false, true);
+    std::replace(name.begin(), name.end(), ',', '/');
+    refuse(fmt::format("{} was given {} times, and takes one value; give it once", name,
+                       values.size()));
+  }
+}
+
 Exit run_command(CLI::App& program, const Command& command, std::span<char*> arguments,
                  Messages& messages) {
   Words words = split_words(arguments, *command.parser);
@@ -136,6 +153,7 @@ Exit run_command(CLI::App& program, const Command& command, std::span<char*> arg
     messages.error(usage_sentence(error, command));
     return Exit::error;
   }
+  refuse_repeats(*command.parser);
   command.operands.take(words.operands, command.parser->get_name());
   if (const char* refused = kernels_refused()) refuse(refused);
   return command.run(messages);
@@ -144,7 +162,7 @@ Exit run_command(CLI::App& program, const Command& command, std::span<char*> arg
 Exit run(std::span<char*> arguments, Messages& messages) {
   CLI::App program("", "bloomery");
   program.set_help_flag();
-  // The last of two flags of one name wins, as scripts that append flags expect.
+  // So that CLI11 collects them all; refuse_repeats() says which may come again.
   program.option_defaults()->take_last();
   std::vector<Command> commands;
   name_commands(program, commands);
