@@ -1,23 +1,26 @@
-// A Bloom filter for endless streams: the last N adds are surely remembered, older ones fade.
+// A Bloom filter for endless streams: the last N different keys are surely remembered, older ones
+// fade.
 //
-//    head line, then for each block one line per generation:
-//      block 0:  | gen 0 | gen 1 | gen 2 | gen 3 |     hash --mulhi--> block, --remix--> k bits of
-//      block 1:  | gen 0 | gen 1 | gen 2 | gen 3 |     a line, the same in each (bits/block.hpp)
-//    head:  current generation | adds in each of five | time slice + 1 | span of time
+//    head line, then for each block one line for each of two generations:
+//      block 0:  | gen 0 | gen 1 |     hash --mulhi--> block, --remix--> k bits of a line, the
+//      block 1:  | gen 0 | gen 1 |     same in each (bits/block.hpp)
+//    head:  current generation | keys in each | time slice + 1 | span of time
 //
-// Adds go to the current generation, asks to all; their lines are neighbours, so that an ask waits
-// once for four lines in a row and not four times. When the current one has taken N / 3 adds, the
-// oldest is cleared and becomes the current one: three full ones before it are the last N adds.
-// Adding again what the current generation has does not count, and what an older one has is
-// refreshed. All generations together pass strangers at no more than the rate.
+// Adds go to the current generation, asks to both; their lines are neighbours, so that an ask waits
+// once for two lines in a row. What the current generation has already changes nothing; all else is
+// written into it and counts, also what the other one has: a key that comes again is refreshed.
+// When the current one has taken N keys, the other is cleared and becomes the current one.
+// Why a whole N and two: the keys of one generation are different from each other, and all came
+// after every key that the other one alone has. So what is forgotten was followed by N different
+// keys. Several generations of N / 3 do not give that: the same keys, refreshed in each of them,
+// are counted three times (docs/dead_ends.md).
 // By time: once advance_to has told the time, only time moves the generations, and all that was
-// added within the span is remembered; a generation may then hold more than its share, and rate_now
-// and overfull say so.
-// Limits:  the add that begins a generation clears a fourth of the memory. A key fades between N
-//          and 4 N / 3 adds later (between a span and 4/3 of it). Rates below about 1e-7 are
-//          refused.
+// added within the span is remembered; a generation holds the keys of one span, and with more than
+// N of them rate_now and overfull say so.
+// Limits:  the add that begins a generation clears half of the memory. A key fades between N and
+//          2 N different keys later (between a span and two). Rates below about 5e-8 are refused.
 // Threads: any number may ask, or one may change it.
-// See:     docs/kinds.md "window"; window_bloom_test.
+// See:     docs/kinds.md "window"; window_bloom_test has the model.
 #pragma once
 
 #include <algorithm>
@@ -47,9 +50,9 @@ class WindowBloom {
   using Input = Hash;
   struct Shape {
     std::uint64_t blocks = 0;  // of one line per generation
-    std::uint64_t share = 0;   // adds that a generation takes before the next begins
+    std::uint64_t share = 0;   // N: keys that a generation takes before the next begins
     std::uint32_t probes = 0;
-    std::uint32_t generations = 0;  // 2 to 5
+    std::uint32_t generations = 0;  // 2; earlier versions made 4 of N / 3 keys, which are refused
     friend bool operator==(const Shape&, const Shape&) = default;
   };
   static constexpr std::tuple fields{Field{"blocks", &Shape::blocks}, Field{"share", &Shape::share},
@@ -62,30 +65,34 @@ class WindowBloom {
 
   static Result<Shape> plan(const Want& want) {
     if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
-    const std::uint64_t older = planned_generations - 1;
-    const std::uint64_t share = want.keys / older + (want.keys % older != 0);
-    // All generations are full just before one is cleared.
-    const double rate = -std::expm1(std::log1p(-want.rate) / planned_generations);
+    // Both generations are full just before one is cleared.
+    const double rate = -std::expm1(std::log1p(-want.rate) / generations);
     const auto [probes, mean] = plan::fullest_line(rate, max_line_probes);
     if (plan::line_rate(mean, probes) > rate * 1.01)
       return Error{Code::impossible,
-                   "a window can not hold so low a rate in one line a generation; ask for 1e-7 or "
+                   "a window cannot hold so low a rate in one line a generation; ask for 1e-7 or "
                    "more"};
-    const auto blocks = static_cast<std::uint64_t>(std::ceil(static_cast<double>(share) / mean));
-    if (!enough_bits(blocks, mean * planned_generations, want.rate))
+    const auto blocks =
+        static_cast<std::uint64_t>(std::ceil(static_cast<double>(want.keys) / mean));
+    if (!enough_bits(blocks, mean * generations, want.rate))
       return Error{Code::impossible,
-                   "64-bit hashes can not hold that rate for so many keys; ask for a higher rate"};
-    return Shape{std::max<std::uint64_t>(blocks, 1), share, probes, planned_generations};
+                   "64-bit hashes cannot hold that rate for so many keys; ask for a higher rate"};
+    return Shape{std::max<std::uint64_t>(blocks, 1), want.keys, probes, generations};
   }
 
   static Result<void> check(const Shape& shape, std::uint64_t payload_bytes) {
     if (shape.blocks == 0 || shape.blocks > most_blocks || shape.share == 0 || shape.probes == 0 ||
-        shape.probes > max_line_probes || shape.generations < 2 ||
-        shape.generations > most_generations)
+        shape.probes > max_line_probes || shape.generations < generations ||
+        shape.generations > once_most_generations)
       return Error{Code::damaged, "a window of " + std::to_string(shape.blocks) + " blocks, " +
                                       std::to_string(shape.generations) + " generations of " +
-                                      std::to_string(shape.share) + " adds and " +
-                                      std::to_string(shape.probes) + " probes can not be"};
+                                      std::to_string(shape.share) + " keys and " +
+                                      std::to_string(shape.probes) + " probes cannot be"};
+    if (shape.generations != generations)
+      return Error{Code::unsupported,
+                   "a window of " + std::to_string(shape.generations) +
+                       " generations was made by an earlier version, which forgot keys too early; "
+                       "make it anew"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 
@@ -98,7 +105,7 @@ class WindowBloom {
     const std::uint64_t begun = keys / shape.share;
     const std::uint64_t in_last = keys % shape.share;
     const std::uint64_t full =
-        std::min<std::uint64_t>(begun, in_last == 0 ? shape.generations : shape.generations - 1);
+        std::min<std::uint64_t>(begun, in_last == 0 ? generations : generations - 1);
     const double of_full = plan::line_rate(static_cast<double>(shape.share) / blocks, shape.probes);
     const double of_last = plan::line_rate(static_cast<double>(in_last) / blocks, shape.probes);
     return 1 - std::pow(1 - of_full, static_cast<double>(full)) * (1 - of_last);
@@ -111,13 +118,12 @@ class WindowBloom {
 
   Shape shape() const { return shape_; }
 
-  // Several lines a key, so fewer keys are called for at a time.
-  static constexpr std::size_t lookahead = 16;
+  // Two lines a key, so fewer keys are called for at a time.
+  static constexpr std::size_t lookahead = 32;
 
   Slot locate(Hash hash) const { return {mulhi(hash.bits, shape_.blocks), hash}; }
   [[gnu::always_inline]] void prefetch(const Slot& slot) const {
-    for (std::uint32_t g = 0; g < shape_.generations; ++g)
-      __builtin_prefetch(line(slot.block, g), 0, 2);
+    for (std::uint32_t g = 0; g < generations; ++g) __builtin_prefetch(line(slot.block, g), 0, 2);
   }
 
   Added add(const Slot& slot) {
@@ -132,14 +138,14 @@ class WindowBloom {
   // Begins the next generation, in the place of the oldest, which is forgotten.
   void advance() {
     Head& at = head();
-    at.current = (at.current + 1) % shape_.generations;
+    at.current = (at.current + 1) % generations;
     at.adds[at.current] = 0;
     for (std::uint64_t block = 0; block < shape_.blocks; ++block)
       std::memset(line(block, current()), 0, line_bytes);
   }
 
   // Tells the time, in any unit. From then on only time forgets: what was added within `span`
-  // before is surely there, what is older than generations / (generations - 1) spans is forgotten.
+  // before is surely there, what is older than two spans is forgotten.
   // Time that goes back stands still.
   Result<void> advance_to(std::uint64_t time, std::uint64_t span) {
     Head& at = head();
@@ -148,13 +154,10 @@ class WindowBloom {
     if (at.span != 0 && at.span != span)
       return Error{Code::mismatch, "the window spans " + std::to_string(at.span) + ", not " +
                                        std::to_string(span) + "; a span never changes"};
-    const std::uint64_t older = shape_.generations - 1;
-    const std::uint64_t slice = span / older + (span % older != 0);
-    const std::uint64_t now = std::min(time / slice, latest_slice) + 1;
+    const std::uint64_t now = std::min(time / span, latest_slice) + 1;
     // What was added before the first call counts as added then.
     const std::uint64_t passed = at.slice == 0 || now <= at.slice ? 0 : now - at.slice;
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(passed, shape_.generations); ++i)
-      advance();
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(passed, generations); ++i) advance();
     at.span = span;
     at.slice = std::max(at.slice, now);
     return {};
@@ -162,19 +165,19 @@ class WindowBloom {
   std::uint64_t time_span() const { return head().span; }
   bool is_timed() const { return time_span() != 0; }
 
-  // Some generation took more than its share: only time can bring that about.
+  // Some generation took more than N keys: only time can bring that about.
   bool overfull() const {
-    return std::any_of(head().adds, head().adds + shape_.generations,
+    return std::any_of(head().adds, head().adds + generations,
                        [&](std::uint64_t adds) { return adds > shape_.share; });
   }
 
-  // Different keys: those of a filter that has the bits of all generations.
+  // Different keys: those of a filter that has the bits of both generations.
   double estimate() const {
     std::uint64_t ones = 0;
     for (std::uint64_t block = 0; block < shape_.blocks; ++block)
       for (std::size_t lane = 0; lane < lanes_per_line; ++lane) {
         std::uint64_t all = 0;
-        for (std::uint32_t g = 0; g < shape_.generations; ++g) all |= line(block, g)[lane];
+        for (std::uint32_t g = 0; g < generations; ++g) all |= line(block, g)[lane];
         ones += static_cast<std::uint64_t>(std::popcount(all));
       }
     const double bits = static_cast<double>(shape_.blocks) * line_bits;
@@ -183,59 +186,59 @@ class WindowBloom {
     return -std::log(empty) / (1 - plan::line_bit_spared(shape_.probes)) *
            static_cast<double>(shape_.blocks);
   }
-  // The mean over blocks of the chance to pass any of its lines.
+  // The mean over blocks of the chance to pass either of its lines.
   double rate_now() const {
     double sum = 0;
     for (std::uint64_t block = 0; block < shape_.blocks; ++block) {
       double refused = 1;
-      for (std::uint32_t g = 0; g < shape_.generations; ++g)
+      for (std::uint32_t g = 0; g < generations; ++g)
         refused *= 1 - line_passing(line(block, g), shape_.probes);
       sum += 1 - refused;
     }
     return sum / static_cast<double>(shape_.blocks);
   }
   double fill_ratio() const {
-    const Words lines(words_ + lanes_per_line, shape_.blocks * shape_.generations * lanes_per_line);
+    const Words lines(words_ + lanes_per_line, shape_.blocks * generations * lanes_per_line);
     return static_cast<double>(count_ones(lines)) / (static_cast<double>(lines.size()) * word_bits);
   }
 
   Result<void> check_bits() const {
     const Head& at = head();
-    bool sound = at.current < shape_.generations && (at.span == 0) == (at.slice == 0);
-    for (std::uint32_t g = 0; g < most_generations; ++g) {
-      if (g >= shape_.generations) sound = sound && at.adds[g] == 0;
+    bool sound = at.current < generations && (at.span == 0) == (at.slice == 0);
+    for (std::uint32_t g = 0; g < once_most_generations; ++g) {
+      if (g >= generations) sound = sound && at.adds[g] == 0;
       if (at.span == 0) sound = sound && at.adds[g] <= shape_.share;
     }
-    if (!sound) return Error{Code::damaged, "the head of a window tells of what can not be"};
+    if (!sound) return Error{Code::damaged, "the head of a window tells of what cannot be"};
     return {};
   }
 
  private:
-  static constexpr std::uint32_t planned_generations = 4;
-  static constexpr std::uint32_t most_generations = 5;
+  static constexpr std::uint32_t generations = 2;
+  static constexpr std::uint32_t once_most_generations = 5;  // the head has room for so many
   static constexpr std::uint64_t most_blocks = std::uint64_t{1} << 48;
   static constexpr std::uint64_t latest_slice = std::numeric_limits<std::uint64_t>::max() - 1;
 
   // The first line.
   struct Head {
     std::uint64_t current;
-    std::uint64_t adds[most_generations];
-    std::uint64_t slice;  // of time, plus 1; 0 until the time is told
-    std::uint64_t span;   // of time; 0 until it is told
+    std::uint64_t adds[once_most_generations];  // those beyond generations are zero
+    std::uint64_t slice;                        // of time, plus 1; 0 until the time is told
+    std::uint64_t span;                         // of time; 0 until it is told
   };
   static_assert(sizeof(Head) == line_bytes);
 
   Head& head() const { return *reinterpret_cast<Head*>(words_); }
   std::uint32_t current() const { return static_cast<std::uint32_t>(head().current); }
   std::uint64_t* line(std::uint64_t block, std::uint32_t generation) const {
-    return words_ + (1 + block * shape_.generations + generation) * lanes_per_line;
+    return words_ + (1 + block * generations + generation) * lanes_per_line;
   }
   LineMask mask_of(const Slot& slot) const {
     return line_mask(remix(slot.hash, 0), remix(slot.hash, 1), shape_.probes);
   }
   bool any_has(std::uint64_t block, const LineMask& mask) const {
     bool found = false;
-    for (std::uint32_t g = 0; g < shape_.generations; ++g) found |= line_has(line(block, g), mask);
+    for (std::uint32_t g = 0; g < generations; ++g) found |= line_has(line(block, g), mask);
     return found;
   }
 

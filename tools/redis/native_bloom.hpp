@@ -4,7 +4,7 @@
 //    beyond it     | prefix shards: the rest of the rate     |   grow on, a shard at a time
 //    small starts  | prefix shards: the whole rate           |   up to 4096 keys reserved
 //    nonscaling    | blocked: the capacity, the whole rate   |   then full
-//    window        | the window kind: the last N adds surely |   never full
+//    window        | the window kind: last N different keys  |   never full
 //
 // A capacity that was guessed well costs little more than a plain blocked set; a bad guess costs
 // what growing costs, and no single add does more than lay out one shard anew.
