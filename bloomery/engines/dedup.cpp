@@ -4,13 +4,14 @@
 #include <cassert>
 #include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <mutex>
-#include <new>
 #include <span>
 #include <utility>
 
 #include <bloomery/engines/keyed_block.hpp>
 #include <bloomery/engines/loss_meter.hpp>
+#include <bloomery/engines/thrown.hpp>
 
 namespace bloomery {
 namespace {
@@ -78,13 +79,11 @@ class Adding {
     const std::size_t step = set_.shared() ? meter_.most_at_once_far() : meter_.most_at_once();
     for (std::size_t first = 0; first < work.key_count; first += step) {
       const std::size_t count = std::min(step, work.key_count - first);
-      const auto added = set_.add_all(work.keys, first, count, marks.span(first, count));
+      const auto added = add_some(work, marks.span(first, count), first);
       if (!added)
         return set_.shared() ? end_within(work, marks, first + count, added.error())
                              : added.error();
-      meter_.add(*added, count - *added);
       fresh += *added;
-      warn(first + count);
     }
     spread(work);
     meter_.add(0, work.records.size() - work.key_count - work.no_key);
@@ -116,6 +115,23 @@ class Adding {
   }
 
  private:
+  // Throws nothing: what a shared set has of the block must still be printed.
+  Result<std::uint64_t> add_some(Work& work, std::span<bool> marks, std::size_t first) {
+    bool marked = false;
+    try {
+      const auto added = set_.add_all(work.keys, first, marks.size(), marks);
+      marked = true;
+      if (!added) return added.error();
+      meter_.add(*added, marks.size() - *added);
+      warn(first + marks.size());
+      return std::uint64_t{*added};
+    } catch (const std::exception&) {
+      // The set may have any of them.
+      if (!marked) std::fill(marks.begin(), marks.end(), true);
+      return error_of(std::current_exception());
+    }
+  }
+
   // Of keys that have places.
   void spread(Work& work) {
     for (std::size_t i = 0; !work.all && i < work.key_count; ++i)
@@ -259,6 +275,7 @@ class Flow {
     while (!printer_busy_ && printed_ < added_ && printing_.print(at(printed_))) ++printed_;
     // What was decided is right, also when the run ends with an Error: that is the one to tell.
     if (const auto flushed = printing_.flush(); !flushed && !failed_) failed_ = flushed.error();
+    if (thrown_) return error_of(thrown_);
     if (failed_) return *failed_;
     if (input_failed_) return *input_failed_;
     return adding_.at_the_end();
@@ -268,17 +285,21 @@ class Flow {
   using Lock = std::unique_lock<std::mutex>;
 
   void work() noexcept {
-    BlockHashing hashing(set_, delimiter_, rules_);
-    Lock lock(mutex_);
+    Lock lock(mutex_, std::defer_lock);
     try {
-      while (!failed_ && step(lock, hashing)) {
+      BlockHashing hashing(set_, delimiter_, rules_);
+      lock.lock();
+      while (going_on() && step(lock, hashing)) {
       }
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
+      // No sentence yet: it needs memory, of which there may be none.
       if (!lock.owns_lock()) lock.lock();
-      failed_ = Error{Code::no_memory, "the system does not give the memory for one more block"};
+      thrown_ = std::current_exception();
     }
     changed_.notify_all();
   }
+
+  bool going_on() const { return !failed_ && !thrown_; }
 
   // Takes the step that is farthest along, or waits; false when all is done.
   bool step(Lock& lock, BlockHashing& hashing) {
@@ -334,9 +355,10 @@ class Flow {
     Lock lock(mutex_);
     starving_ = true;
     if (printed_ == read_ && !printer_busy_) flush(lock);
-    if (!failed_ && printed_ == read_ && !adder_busy_ && !printer_busy_ && checkpoint_due())
+    if (going_on() && printed_ == read_ && !adder_busy_ && !printer_busy_ && checkpoint_due())
       take_checkpoint(lock);
     if (failed_) return *failed_;
+    if (thrown_) return Error{Code::io, "stopped while waiting for input"};
     if (rules_.stop != nullptr && rules_.stop->load())
       return Error{Code::io, "stopped while waiting for input"};
     // Others are still at work, and might fail: nobody shall wait for input then.
@@ -384,7 +406,7 @@ class Flow {
     starving_ = reader_busy_ = false;
     if (refused) input_failed_ = refused;
     ended_ = !got;
-    if (!got || failed_) return;
+    if (!got || !going_on()) return;
     ++read_;
     unlocked(lock, [&] { return hashing.hash(work); });
     work.hashed = true;
@@ -429,6 +451,7 @@ class Flow {
   bool starving_ = false;  // the reader waits for somebody else to write
   bool ended_ = false;     // there is no further block
   std::optional<Error> failed_;
+  std::exception_ptr thrown_;          // by one of the threads
   std::optional<Error> input_failed_;  // told after the blocks before it were printed
 };
 
@@ -445,7 +468,11 @@ Result<DedupReport> dedup(AnySet& set, BlockInputs& inputs, LineWriter& out,
     return Error{Code::mismatch, "dedup needs a set that takes text, and a " +
                                      std::string(set.kind().name) +
                                      " set takes integers; choose another kind"};
-  return Flow(set, inputs, out, rules).to_the_end();
+  try {
+    return Flow(set, inputs, out, rules).to_the_end();
+  } catch (const std::exception&) {
+    return error_of(std::current_exception());
+  }
 }
 
 // A block of short lines has up to twice its bytes in views, hashes and marks.

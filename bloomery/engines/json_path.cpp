@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace bloomery {
@@ -14,6 +15,10 @@ namespace ondemand = simdjson::ondemand;
 
 constexpr const char* no_json = "it is no JSON object or array";
 constexpr const char* no_such_key = "its JSON has no such key";
+constexpr const char* too_long = "its JSON is longer than 64 MiB";
+static_assert(longest_json == std::size_t{64} << 20);
+// The parser stores whole vectors, the last of them beyond the end of a text.
+constexpr std::size_t store_bytes = std::max<std::size_t>(64, simdjson::SIMDJSON_PADDING);
 
 Error bad_path(std::string_view text, std::string_view why) {
   return Error{Code::bad_input, "'" + std::string(text) +
@@ -57,42 +62,16 @@ std::string_view without_outer_blanks(std::string_view text) {
   return without_blanks(text.substr(std::min(first, text.size())));
 }
 
-// Names in the record may be escaped ("\u0061" is a), which the fast search does not see.
-simdjson::simdjson_result<ondemand::value> find_unescaped(ondemand::object object,
-                                                          std::string_view name) {
-  for (auto field : object) {
-    std::string_view key;
-    if (const auto error = field.unescaped_key().get(key)) return error;
-    if (key == name) return field.value();
-  }
-  return simdjson::NO_SUCH_FIELD;
-}
+using Step = std::variant<std::string, std::size_t>;
+using Value = simdjson::simdjson_result<ondemand::value>;
 
-// Walks down, from the document or from a value.
-template <class From>
-simdjson::simdjson_result<ondemand::value> step(From& from,
-                                                const std::variant<std::string, std::size_t>& next,
-                                                bool unescape) {
-  if (const auto* place = std::get_if<std::size_t>(&next)) {
-    ondemand::array array;
-    if (const auto error = from.get_array().get(array)) return error;
-    return array.at(*place);
+// Not array.at(): it counts a broken element as one, and says that there are too few.
+Value element_at(ondemand::array array, std::size_t place) {
+  for (auto element : array) {
+    if (const auto error = element.error()) return error;
+    if (place-- == 0) return element;
   }
-  ondemand::object object;
-  if (const auto error = from.get_object().get(object)) return error;
-  const std::string& name = std::get<std::string>(next);
-  return unescape ? find_unescaped(object, name) : object.find_field_unordered(name);
-}
-
-simdjson::simdjson_result<ondemand::value> walk(ondemand::document& document, const JsonPath& path,
-                                                bool unescape) {
-  auto found = step(document, path.front(), unescape);
-  for (std::size_t i = 1; i < path.size(); ++i) {
-    ondemand::value value;
-    if (const auto error = std::move(found).get(value)) return error;
-    found = step(value, path[i], unescape);
-  }
-  return found;
+  return simdjson::INDEX_OUT_OF_BOUNDS;
 }
 
 // The fast search compares a name with the bytes in the record: a\ would be found in "a\"b".
@@ -111,6 +90,9 @@ bool is_absence(simdjson::error_code error) {
 }  // namespace
 
 Result<JsonPath> parse_json_path(std::string_view text) {
+  // The parser looks for its kernels once, where it can not throw and aborts without memory. Let it
+  // be now, before a record is read.
+  static_cast<void>(simdjson::get_active_implementation()->name());
   JsonPath path;
   std::size_t at = 0;
   const auto here = [&](char c) { return at < text.size() && text[at] == c; };
@@ -146,17 +128,23 @@ Result<JsonPath> parse_json_path(std::string_view text) {
   return path;
 }
 
+// A document that has told an error is neither gone on with nor rewound, only opened anew: the parser
+// may have left it in any state. The texts of strings and names are unescaped into memory of ours;
+// the parser's own does not tell when the system refused it.
 struct JsonReader::Parser {
   ondemand::parser parser;
   // The parser reads some bytes beyond the record; in the reader's block those may not be there.
   std::vector<char> padded;
+  std::vector<std::uint8_t> names;
 
-  simdjson::simdjson_result<ondemand::document> open(std::string_view record) {
+  simdjson::error_code open(std::string_view record, ondemand::document& document) {
     const std::size_t needed = record.size() + simdjson::SIMDJSON_PADDING;
-    if (padded.size() < needed) padded.resize(2 * needed);
+    if (padded.size() < needed) padded.resize(needed + needed / 4);
     std::memcpy(padded.data(), record.data(), record.size());
     std::memset(padded.data() + record.size(), ' ', simdjson::SIMDJSON_PADDING);
-    return parser.iterate(padded.data(), record.size(), padded.size());
+    const auto error = parser.iterate(padded.data(), record.size(), padded.size()).get(document);
+    if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+    return error;
   }
 
   // One object or array from end to end: {"a":1}{"a":2} is two. Leaves the document rewound.
@@ -172,12 +160,50 @@ struct JsonReader::Parser {
     return true;
   }
 
-  // The bytes of a value that is there.
-  const char* take(ondemand::value value, std::string_view& text, bool& null) {
+  // Names in the record may be escaped ("\u0061" is a), which the fast search does not see.
+  Value find_unescaped(ondemand::object object, std::string_view name) {
+    if (names.size() < padded.size() + store_bytes) names.resize(padded.size() + store_bytes);
+    for (auto field : object) {
+      ondemand::raw_json_string raw;
+      if (const auto error = field.key().get(raw)) return error;
+      std::uint8_t* into = names.data();
+      std::string_view key;
+      if (const auto error = parser.unescape(raw, into).get(key)) return error;
+      if (key == name) return field.value();
+    }
+    return simdjson::NO_SUCH_FIELD;
+  }
+
+  // Walks down, from the document or from a value.
+  template <class From>
+  Value step(From& from, const Step& next, bool unescape) {
+    if (const auto* place = std::get_if<std::size_t>(&next)) {
+      ondemand::array array;
+      if (const auto error = from.get_array().get(array)) return error;
+      return element_at(array, *place);
+    }
+    ondemand::object object;
+    if (const auto error = from.get_object().get(object)) return error;
+    const std::string& name = std::get<std::string>(next);
+    return unescape ? find_unescaped(object, name) : object.find_field_unordered(name);
+  }
+
+  Value walk(ondemand::document& document, const JsonPath& path, bool unescape) {
+    auto found = step(document, path.front(), unescape);
+    for (std::size_t i = 1; i < path.size(); ++i) {
+      ondemand::value value;
+      if (const auto error = std::move(found).get(value)) return error;
+      found = step(value, path[i], unescape);
+    }
+    return found;
+  }
+
+  // The bytes of a value that is there, in the record or in the room.
+  const char* take(ondemand::value value, KeyRoom& room, std::string_view& text, bool& null) {
     ondemand::json_type type;
     if (value.type().get(type)) return no_json;
     switch (type) {
-      case ondemand::json_type::string: return value.get_string().get(text) ? no_json : nullptr;
+      case ondemand::json_type::string: return take_string(value, room, text);
       case ondemand::json_type::object: {
         ondemand::object object;
         return value.get_object().get(object) || object.raw_json().get(text) ? no_json : nullptr;
@@ -193,6 +219,16 @@ struct JsonReader::Parser {
     const bool word = null || text == "true" || text == "false";
     return word || is_number(text) ? nullptr : no_json;
   }
+
+  // Unescaped, a string is never longer than it was.
+  const char* take_string(ondemand::value value, KeyRoom& room, std::string_view& text) {
+    const std::size_t most = value.raw_json_token().size();
+    auto* into = reinterpret_cast<std::uint8_t*>(room.reserve(most + store_bytes));
+    ondemand::raw_json_string raw;
+    if (value.get_raw_json_string().get(raw) || parser.unescape(raw, into).get(text))
+      return no_json;
+    return nullptr;
+  }
 };
 
 JsonReader::JsonReader() : parser_(std::make_unique<Parser>()) {}
@@ -201,24 +237,26 @@ JsonReader& JsonReader::operator=(JsonReader&&) noexcept = default;
 JsonReader::~JsonReader() = default;
 
 JsonReader::Found JsonReader::find(std::string_view record, const JsonPath& path, KeyRoom& room) {
+  if (record.size() > longest_json) return {{}, too_long};
   ondemand::document document;
-  if (without_outer_blanks(record).empty() || parser_->open(record).get(document) ||
+  if (without_outer_blanks(record).empty() || parser_->open(record, document) ||
       !Parser::is_one_value(document, record))
     return {{}, no_json};
   const bool unescape = needs_unescaping(path);
-  auto found = walk(document, path, unescape);
+  auto found = parser_->walk(document, path, unescape);
   if (!unescape && is_absence(found.error()) && record.find('\\') != std::string_view::npos) {
-    document.rewind();
-    found = walk(document, path, true);
+    if (parser_->open(record, document)) return {{}, no_json};
+    found = parser_->walk(document, path, true);
   }
   ondemand::value value;
   if (const auto error = std::move(found).get(value))
     return {{}, is_absence(error) ? no_such_key : no_json};
   std::string_view text;
   bool null = false;
-  if (const char* why = parser_->take(value, text, null)) return {{}, why};
+  if (const char* why = parser_->take(value, room, text, null)) return {{}, why};
+  // A string is where it shall be; the rest of the record is overwritten by the next one.
   char* const place = room.reserve(text.size());
-  std::memcpy(place, text.data(), text.size());
+  if (text.data() != place) std::memcpy(place, text.data(), text.size());
   return {room.keep(place, text.size()), nullptr, null};
 }
 

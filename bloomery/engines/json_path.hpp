@@ -12,7 +12,8 @@
 // they are written. Of a name that comes twice in an object the first counts.
 // Limits:  the way to the value is checked, and of the whole record its UTF-8, that its quotes and
 //          brackets are closed and that it is one object or array; what else lies beside the way is
-//          not read. A record of more than 4 GB is none.
+//          not read. A record longer than longest_json has no key: the parser takes up to ten times
+//          its bytes. A parser that gets no memory throws std::bad_alloc.
 // Threads: a path may be used by any number; a reader belongs to one.
 #pragma once
 
@@ -27,6 +28,8 @@
 #include <bloomery/error.hpp>
 
 namespace bloomery {
+
+inline constexpr std::size_t longest_json = std::size_t{64} << 20;
 
 // Names and places, in order.
 using JsonPath = std::vector<std::variant<std::string, std::size_t>>;

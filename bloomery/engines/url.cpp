@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <string>
 
 namespace bloomery {
@@ -302,8 +303,9 @@ std::optional<Authority> split_plain_authority(std::string_view text) {
 std::optional<Authority> split_authority(std::string_view text) {
   const std::string url = "x://" + std::string(text);
   UriUriA uri;
-  if (uriParseSingleUriExA(&uri, url.data(), url.data() + url.size(), nullptr) != URI_SUCCESS)
-    return std::nullopt;
+  const int parsed = uriParseSingleUriExA(&uri, url.data(), url.data() + url.size(), nullptr);
+  if (parsed == URI_ERROR_MALLOC) throw std::bad_alloc();
+  if (parsed != URI_SUCCESS) return std::nullopt;
   const auto part = [&](const UriTextRangeA& range) -> std::string_view {
     if (range.first == nullptr || range.first == range.afterLast) return {};
     return text.substr(static_cast<std::size_t>(range.first - url.data()) - 4,

@@ -11,6 +11,7 @@
 // all of this together (docs/normalize.md). url_test compares the two on the plain ones.
 // Limits:  what has no scheme followed by "//", no host, an authority that RFC 3986 does not allow,
 //          or more than 64 KiB, is no URL. Names of hosts are not turned into Punycode or back.
+//          No memory, also inside of uriparser, is thrown as std::bad_alloc.
 // Threads: pure but for the scratch, which belongs to one thread.
 #pragma once
 

@@ -20,6 +20,8 @@ namespace {
 struct Server {
   std::unordered_set<std::uint64_t> hashes = {};
   std::uint64_t keys_until_it_fails = ~std::uint64_t{0};
+  std::uint64_t capacity = 1'000'000;
+  bool estimates = true;  // else it fails when it is asked for its rate, which it is when overfull
 };
 
 Error no() { return {Code::unsupported, "not asked for here"}; }
@@ -80,13 +82,16 @@ struct ServerBody : AnySet::Body {
   Result<std::unique_ptr<Body>> folded(std::uint64_t, double) const override { return no(); }
   std::uint64_t bytes() const override { return 0; }
   std::uint64_t adds() const override { return server.hashes.size(); }
-  std::uint64_t capacity() const override { return 1'000'000; }
+  std::uint64_t capacity() const override { return server.capacity; }
   double rate_asked() const override { return 0.01; }
   double estimate() const override { return static_cast<double>(adds()); }
-  double rate_now() const override { return 0; }
+  double rate_now() const override {
+    if (!server.estimates) throw Failure({Code::io, "the server does not tell its rate"});
+    return 0;
+  }
   double expected_rate_now() const override { return 0; }
   double fill_ratio() const override { return 0; }
-  bool overfull() const override { return false; }
+  bool overfull() const override { return server.hashes.size() > server.capacity; }
   std::optional<Range> range() const override { return std::nullopt; }
   std::vector<std::pair<std::string, std::string>> shape_facts() const override { return {}; }
   std::optional<std::uint64_t> stuck() const override { return std::nullopt; }
@@ -158,6 +163,41 @@ TEST_F(SharedDedup, WhatItHasIsPrintedAndTheRestComesWithTheNextRun) {
       EXPECT_FALSE(second.failed);
       EXPECT_EQ(second.lines, numbers(had, count));
     }
+}
+
+// It ended the program: nobody caught it in the thread that adds.
+TEST_F(SharedDedup, AnEstimateThatFailsEndsTheRunWithItsSentence) {
+  constexpr int count = 3000;
+  const std::string path = scratch.file("in", pairs(count));
+  for (const unsigned threads : {1u, 2u, 4u}) {
+    Server server{.capacity = 500, .estimates = false};
+    const Printed first = run(server, path, {.threads = {threads}});
+    ASSERT_TRUE(first.failed);
+    EXPECT_EQ(first.failed->sentence, "the server does not tell its rate");
+    const int had = static_cast<int>(server.hashes.size());
+    EXPECT_GT(had, 500);
+    EXPECT_LT(had, count);
+    EXPECT_EQ(first.lines, numbers(0, had));
+    server.estimates = true;
+    EXPECT_EQ(run(server, path, {.threads = {threads}}).lines, numbers(had, count));
+  }
+}
+
+TEST_F(SharedDedup, WhatACallerThrowsIsAnErrorWithAnyNumberOfThreads) {
+  const std::string path = scratch.file("in", numbers(0, 3000));
+  for (const unsigned threads : {1u, 2u, 4u}) {
+    Server server;
+    int blocks = 0;
+    DedupRules rules = {.threads = {threads}};
+    rules.before_adding = [&](AnySet&) -> Result<void> {
+      if (++blocks == 3) throw std::bad_alloc();
+      return {};
+    };
+    const Printed printed = run(server, path, rules);
+    ASSERT_TRUE(printed.failed);
+    EXPECT_EQ(printed.failed->code, Code::no_memory);
+    EXPECT_EQ(printed.lines, numbers(0, static_cast<int>(server.hashes.size())));
+  }
 }
 
 TEST_F(SharedDedup, LinesThatWereNotTriedAreNotPrintedAsRepeats) {

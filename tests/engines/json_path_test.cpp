@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+
 namespace bloomery {
 namespace {
 
@@ -71,6 +75,106 @@ TEST(JsonPath, RefusesWhatIsNoPath) {
     ASSERT_FALSE(path) << text;
     EXPECT_EQ(path.error().code, Code::bad_input);
   }
+}
+
+// The parser gave such a document up, and it was rewound all the same: a crash.
+TEST(JsonPath, BrokenDocumentsAreGivenUp) {
+  constexpr const char* none = "! it is no JSON object or array";
+  EXPECT_EQ(key(R"([}"\e"])", ".[2]"), none);
+  EXPECT_EQ(key(R"([1,}"\e"])", ".[5]"), none);
+  EXPECT_EQ(key(R"({]"\e":1})", ".a"), none);
+}
+
+TEST(JsonPath, LongRecordsAreRefusedAndTheLongestIsNot) {
+  std::string record = "{\"a\":\"x\"" + std::string(longest_json, ' ');
+  record.resize(longest_json);
+  record.back() = '}';
+  EXPECT_EQ(key(record, ".a"), "x");
+  EXPECT_EQ(key(record + " ", ".a"), "! its JSON is longer than 64 MiB");
+}
+
+using nlohmann::json;
+
+// Whether it is JSON in which no object has a name twice: of those the first counts here, the last
+// there.
+bool is_plain_json(const std::string& text, json& parsed) {
+  std::vector<std::set<std::string>> names;
+  bool twice = false;
+  const auto look = [&](int, json::parse_event_t event, json& value) {
+    if (event == json::parse_event_t::object_start) names.emplace_back();
+    if (event == json::parse_event_t::object_end) names.pop_back();
+    if (event == json::parse_event_t::key)
+      twice = !names.back().insert(value.get<std::string>()).second || twice;
+    return true;
+  };
+  parsed = json::parse(text, look, false);
+  return !parsed.is_discarded() && !twice;
+}
+
+const json* find_in(const json& parsed, const JsonPath& path) {
+  const json* at = &parsed;
+  for (const auto& step : path) {
+    if (const auto* place = std::get_if<std::size_t>(&step)) {
+      if (!at->is_array() || *place >= at->size()) return nullptr;
+      at = &(*at)[*place];
+    } else {
+      if (!at->is_object() || !at->contains(std::get<std::string>(step))) return nullptr;
+      at = &(*at)[std::get<std::string>(step)];
+    }
+  }
+  return at;
+}
+
+// Whatever another parser takes for JSON has the key that the other finds. What it does not may have
+// one or none.
+void expect_same_key(const std::string& record, const std::string& path, std::uint64_t& compared) {
+  const std::string found = key(record, path);
+  json parsed;
+  if (!is_plain_json(record, parsed)) return;
+  ++compared;
+  if (!parsed.is_structured()) {
+    EXPECT_EQ(found, "! it is no JSON object or array") << record;
+    return;
+  }
+  const json* const there = find_in(parsed, parse_json_path(path).value());
+  if (there == nullptr)
+    EXPECT_EQ(found, "! its JSON has no such key") << path << " of " << record;
+  else if (there->is_string())
+    EXPECT_EQ(found, there->get<std::string>()) << path << " of " << record;
+  else
+    EXPECT_EQ(json::parse(found, nullptr, false), *there) << path << " of " << record;
+}
+
+TEST(JsonPath, BrokenRecordsNeitherCrashNorGiveAnotherKey) {
+  constexpr std::uint64_t seed = 20261116;
+  std::mt19937_64 chance(seed);
+  const std::vector<std::string> pieces = {
+      "{",    "}",        "[",           "]",    ",",       ":",   "\"a\"", "\"b\"", "\"\\e\"",
+      "1",    "-",        "true",        "null", " ",       "\\",  "\"",    "\xff",  "\"\\u0061\"",
+      "\"\"", "\"x\\n\"", "\"\\ud83d\"", "[[[[", "{\"a\":", "[1,", "0.5e3", "\r",    "\xc3\xbc"};
+  const std::vector<std::string> whole = {R"({"a":{"b":[1,"x\n",{"a":null}]},"b":"\\"})",
+                                          R"([[1,2,[3]],"\u0041",{"\u0061":"\"q\""}])",
+                                          R"({"b":true,"\u0061":[0.5e3,-1,"",[]],"c\\":{}})",
+                                          R"([{"a":"b"},{"b":"a"},1e2,"\ud83d\ude00"])"};
+  const std::vector<std::string> paths = {".a",      ".[2]",       ".a.b", ".a[1]",
+                                          ".[0][1]", ".\"c\\\\\"", ".b"};
+  std::uint64_t compared = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    std::string record;
+    if (round % 2 == 0) {
+      for (std::uint64_t left = chance() % 12; left > 0; --left)
+        record += pieces[chance() % pieces.size()];
+    } else {
+      record = whole[chance() % whole.size()];
+      for (std::uint64_t left = chance() % 3; left > 0; --left) {
+        const std::size_t at = chance() % (record.size() + 1);
+        record.replace(at, chance() % 2, pieces[chance() % pieces.size()]);
+      }
+    }
+    expect_same_key(record, paths[chance() % paths.size()], compared);
+    if (HasFailure()) FAIL() << "seed " << seed << ", round " << round;
+  }
+  EXPECT_GT(compared, 2'000u);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 namespace bloomery::cli {
 namespace {
@@ -61,13 +62,20 @@ void Messages::draw(std::string_view line) {
 
 void Messages::say(std::string_view word, std::string_view colour, std::string_view sentence) {
   const std::lock_guard alone(speaking_);
-  draw("");
-  // What was printed before the error shall be read before it.
-  std::fflush(stdout);
-  if (coloured_)
-    write_stderr(fmt::format("bloomery: {}{}:\033[0m {}\n", colour, word, sentence));
-  else
-    write_stderr(fmt::format("bloomery: {}: {}\n", word, sentence));
+  const std::string_view plain = coloured_ ? "\033[0m" : "";
+  if (!coloured_) colour = "";
+  try {
+    draw("");
+    // What was printed before the error shall be read before it.
+    std::fflush(stdout);
+    write_stderr(fmt::format("bloomery: {}{}:{} {}\n", colour, word, plain, sentence));
+  } catch (const std::bad_alloc&) {
+    // Piece by piece: the sentence may be that there is no memory.
+    for (const std::string_view piece :
+         {std::string_view("bloomery: "), colour, word, std::string_view(":"), plain,
+          std::string_view(" "), sentence, std::string_view("\n")})
+      write_stderr(piece);
+  }
 }
 
 void print_out(std::string_view text) { (void)std::fwrite(text.data(), 1, text.size(), stdout); }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <initializer_list>
+#include <new>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -125,12 +126,19 @@ void Progress::draw_until_finished() {
   std::unique_lock hold(lock_);
   auto next = at_once_ ? start_ : first_phase() + silence;
   const auto finished = [this] { return finished_; };
+  // A bar that lacks the memory to be drawn is no reason to end the work.
+  const auto draw = [this] {
+    try {
+      messages_.bar(line());
+    } catch (const std::bad_alloc&) {
+    }
+  };
   while (!ends_.wait_until(hold, next, finished)) {
-    messages_.bar(line());
+    draw();
     next = Clock::now() + between_drawings;
   }
   // Who wants it always gets the last state, however short the phase was.
-  if (at_once_) messages_.bar(line());
+  if (at_once_) draw();
 }
 
 std::string Progress::line() const {
