@@ -53,15 +53,6 @@ struct Work : KeyedBlock {
   bool partly = false;  // only some of them were added, and nobody knows which are repeats
 };
 
-// From their bits where they are overfull: the formula goes by keys that were fresh, and there most
-// were not.
-double rate_of_others(const std::vector<Against>& others) {
-  double rate = 0;
-  for (const Against& other : others)
-    rate += other.set->overfull() ? other.set->rate_now() : other.set->expected_rate_now();
-  return rate;
-}
-
 // Marks which records of the blocks are fresh, one block after the other.
 class Adding {
  public:

@@ -2,6 +2,15 @@
 
 namespace bloomery {
 
+// From their bits where they are overfull: the formula goes by keys that were fresh, and there most
+// were not.
+double rate_of_others(const std::vector<Against>& others) {
+  double rate = 0;
+  for (const Against& other : others)
+    rate += other.set->overfull() ? other.set->rate_now() : other.set->expected_rate_now();
+  return rate;
+}
+
 Error KeyedBlock::no_key_error(const BlockInputs& inputs, std::uint64_t records_before) const {
   return {Code::mismatch, inputs.name_of(block.file) +
                               (inputs.rules().csv_separator ? ": record " : ": line ") +

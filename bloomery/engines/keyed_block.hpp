@@ -3,8 +3,8 @@
 //    block --split--> records --keys--> those without a key, or in another set, are left out
 //                                       the others are hashed for one set
 //
-// The first half of the way of a line, the same for whoever remembers lines (dedup.hpp):
-// it needs no order, so that any thread may do any block.
+// The first half of the way of a line, the same for whoever remembers lines (dedup.hpp,
+// tallies.hpp): it needs no order, so that any thread may do any block.
 // Threads: one BlockHashing, one thread; the sets are only asked.
 #pragma once
 
@@ -77,6 +77,9 @@ class Heads {
   const DedupRules& rules_;
   std::optional<Head> first_ = rules_.printed_head;
 };
+
+// At which the sets that are asked before take a new line for theirs.
+double rate_of_others(const std::vector<Against>& others);
 
 // What one thread needs to make a block ready to be added.
 class BlockHashing {

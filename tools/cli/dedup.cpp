@@ -15,6 +15,7 @@
 
 #include <bloomery/engines/dedup.hpp>
 #include <bloomery/engines/input_file.hpp>
+#include <bloomery/engines/tallies.hpp>
 #include <bloomery/sets/any_set.hpp>
 
 #include "command.hpp"
@@ -78,6 +79,7 @@ class DedupRun {
         cutter_(cutter_of(flags.keys)),
         lines_(line_rules_of(flags.lines, cutter_)),
         keys_(cutter_, std::max<std::size_t>(1, flags.files.size())),
+        tallies_(tallies_of(flags.tally)),
         remote_(flags.state && is_remote(*flags.state)),
         resumable_(flags.state && !remote_ && is_plain_file(flags.output.path) && !flags.repeated &&
                    !flags.dups) {
@@ -91,7 +93,9 @@ class DedupRun {
 
   Exit run() {
     open_sets();
-    const DedupReport report = flags_.in_place ? replace_files() : print_all();
+    const DedupReport report = flags_.in_place         ? replace_files()
+                               : flags_.tally.distinct ? print_distinct()
+                                                       : print_all();
     if (reader_gone_) return Exit::good;
     warn(report);
     tell(report);
@@ -114,7 +118,7 @@ class DedupRun {
     spelling_ = {crlf_of(flags_.lines, Crlf::keep) == Crlf::strip, normalizer_of(flags_.keys)};
     how_.make_keys = keys_.made_with(spelling_);
     how_.on_head = keys_.on_head(flags_.files);
-    SizedSet sized = new_set(want_, {flags_.files, lines_, how_});
+    SizedSet sized = tallies_ ? hashing_set(want_) : new_set(want_, {flags_.files, lines_, how_});
     by_ = sized.by;
     if (want_.window) span_ = want_.window->span;
     file_.emplace(SetFile{std::move(sized.set), {}, flags_.hash.key_file.has_value()});
@@ -352,7 +356,7 @@ class DedupRun {
     BlockInputs inputs(flags_.files, lines_);
     std::optional<StopSignals> signals;
     if (remote_) how_.stop = &signals.emplace().raised();
-    const auto found = dedup(set(), inputs, out, how_);
+    const auto found = find(inputs, out);
     progress.finish();
     if (remote_) end_shared(out, found, dups);
     // What nobody has read shall not be remembered as printed: the state stays as it was saved.
@@ -364,6 +368,32 @@ class DedupRun {
     if (dups) close_output(*dups);
     if (state_ && !resumable_) save(out, true).value();
     return report;
+  }
+
+  Result<DedupReport> find(BlockInputs& inputs, LineWriter& out) {
+    if (!tallies_) return dedup(set(), inputs, out, how_);
+    auto found = tally(set(), inputs, out, how_, *tallies_);
+    if (!found) return found.error();
+    distinct_ = found->distinct;
+    spool_bytes_ = found->spool_bytes;
+    return std::move(*found);
+  }
+
+  // How many lines would be printed, instead of them.
+  DedupReport print_distinct() {
+    LineWriter out = open_output(flags_.output);
+    LineWriter nowhere = LineWriter::create("/dev/null", Overwrite::refuse).value();
+    Progress progress(messages_, when(), total_bytes(flags_.files));
+    fill_in(progress, 0);
+    BlockInputs inputs(flags_.files, lines_);
+    const auto found = find(inputs, nowhere);
+    progress.finish();
+    if (!found) throw Failure(found.error());
+    out.append(fmt::format("{}\n", found->lines_out));
+    const auto flushed = out.flush();
+    reader_gone_ = out.reader_gone();
+    if (!reader_gone_) close_output(out);
+    return *found;
   }
 
   // A set on a server has what it was given, whatever became of the lines: that must be told.
@@ -419,7 +449,7 @@ class DedupRun {
       const std::vector<std::string> only = {path};
       how_.on_head = keys_.on_head(only);
       BlockInputs inputs(only, lines_);
-      const auto found = dedup(set(), inputs, *out, how_);
+      const auto found = find(inputs, *out);
       if (!found) throw Failure(found.error());
       if (found->repeats > 0) close_output(*out);
       add_up(sum, *found);
@@ -448,18 +478,23 @@ class DedupRun {
 
   void warn(const DedupReport& report) {
     if (report.no_key > 0)
-      messages_.warning(fmt::format("{} lines have no key and were printed as they are",
-                                    print_count(report.no_key)));
+      messages_.warning(fmt::format(
+          "{} lines have no key and were {}", print_count(report.no_key),
+          flags_.tally.distinct ? "counted, each as a different one" : "printed as they are"));
     if (report.expected_lost <= 0.5) return;
     messages_.warning(
         fmt::format("about {} new lines were probably taken for repeats and {}; {}a lower --rate "
                     "makes fewer",
-                    print_real(report.expected_lost), flags_.repeated ? "printed" : "lost",
+                    print_real(report.expected_lost),
+                    flags_.repeated         ? "printed"
+                    : flags_.tally.distinct ? "not counted"
+                                            : "lost",
                     remote_ ? "" : "--exact makes no such error, "));
   }
 
   void tell(const DedupReport& found) {
-    if (!flags_.speech.json && !flags_.stats && (!messages_.on_terminal() || flags_.quiet)) return;
+    const bool unasked = messages_.on_terminal() && !flags_.quiet && !flags_.tally.distinct;
+    if (!flags_.speech.json && !flags_.stats && !unasked) return;
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     Report report;
     report.count("lines_in", found.lines_in);
@@ -471,7 +506,9 @@ class DedupRun {
     report.seconds("seconds", seconds);
     report.bytes("bytes_in", found.bytes_in);
     report.real("mb_per_second", static_cast<double>(found.bytes_in) / 1e6 / seconds);
-    report.text("kind", std::string(set().kind().name));
+    if (!tallies_) report.text("kind", std::string(set().kind().name));
+    if (tallies_) report.count("distinct", distinct_);
+    if (tallies_) report.bytes("spool_bytes", spool_bytes_);
     if (remote_) report.count("in_doubt", file_->remote->in_doubt());
     if (flags_.keys.part_of_line()) report.count("without_key", found.no_key);
     if (spelling_.normalizer) report.count("not_normalized", keys_.not_normalized());
@@ -484,6 +521,9 @@ class DedupRun {
   const FieldCutter cutter_;
   const LineRules lines_;
   DedupKeys keys_;
+  const std::optional<TallyRules> tallies_;  // what is known at the end only
+  std::uint64_t distinct_ = 0;
+  std::uint64_t spool_bytes_ = 0;
   const bool remote_;  // the state is a set on a server
   const bool resumable_;
   SetWant want_;

@@ -133,6 +133,14 @@ lines that it did not print. The password may stand in BLOOMERY_REDIS_PASSWORD.
 --window N forgets: a line is a repeat if it came among the last N different
 ones; --window 24h: if it came in that time (with --keys, the most lines in it).
 
+--distinct prints one number: how many lines dedup would print. --count prints
+COUNT, a tab and the first line of each key, in the order of these; --top N the N
+most frequent, most frequent first. --unique prints the lines that came exactly
+once; --keep last the last of equal lines instead of the first, in its place. All
+but --distinct are exact: they go by 128-bit hashes, 35 to 46 bytes of memory for
+each different line, and print when all was read. Lines wait in memory, or beyond
+64 MiB in a file without a name in TMPDIR, at most three times the different lines.
+
 The key of a line is the whole line, or a part of it (--field, --csv, --json-key),
 spelled in one way if wanted (--normalize); what is printed is the line as it
 came. A CSV header is printed once. --against F drops what a set file has, by the
@@ -140,7 +148,7 @@ spelling that is stored in F.
 
 The report (--stats, --json, or when standard error is a terminal):
   lines_in, lines_out, repeats, memory_bytes, rate_now, expected_lost, seconds,
-  bytes_in
+  bytes_in; with --count, --unique and --keep last also distinct, spool_bytes
 
 Exit codes: 0 good, 2 error, 3 overfull with --strict.
 
@@ -149,6 +157,8 @@ Examples:
   bloomery dedup --stats *.gz > once.txt
   bloomery dedup --exact -o unique.txt names.txt
   bloomery dedup -i names.txt                   # only the repeats
+  bloomery dedup --top 10 names.txt             # the most frequent, with counts
+  bloomery dedup --keep last --csv --column id changes.csv
   bloomery dedup --state seen.bloom -o new.txt today.txt
   bloomery dedup --against blocked.bloom mails.txt
   bloomery dedup --state redis://localhost/0/seen -n 10M part1.txt
@@ -182,6 +192,7 @@ void add_dedup_flags(CLI::App& parser, DedupFlags& flags) {
       .add_option("--window", flags.window,
                   "forget lines after so many others, or so much time: 10M, 24h")
       ->type_name("N|TIME");
+  add_tally_flags(parser, flags.tally);
   parser.add_flag("--in-place", flags.in_place,
                   "replace each file by its lines that did not come before");
   parser
@@ -215,6 +226,7 @@ std::string full_path(const std::string& path) {
 }
 
 void expect_fitting(const DedupFlags& flags) {
+  expect_tallies(flags);
   expect_together(flags);
   expect_apart(flags);
 }

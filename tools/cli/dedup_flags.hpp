@@ -9,6 +9,7 @@
 #include "flags.hpp"
 #include "inputs.hpp"
 #include "key_flags.hpp"
+#include "tally_flags.hpp"
 
 namespace bloomery::cli {
 
@@ -21,6 +22,7 @@ struct DedupFlags {
   Word checkpoint;
   std::vector<std::string> against;
   Word window;
+  TallyFlags tally;
   bool in_place = false;
   Word threads;
   LineFlags lines;

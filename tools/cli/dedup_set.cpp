@@ -166,6 +166,10 @@ SizedSet new_set(const SetWant& want, const KeyedLines& lines) {
   return {made(row, size, want.hash), by};
 }
 
+SizedSet hashing_set(const SetWant& want) {
+  return {made(*AnySet::find_row("hash-set"), {}, want.hash), SizedBy::sample};
+}
+
 RedisSet::Wish wished_set(const SetWant& want, const std::vector<std::string>& files,
                           const LineRules& lines, const Spelling& spelling) {
   Want size = want_of(want.size);

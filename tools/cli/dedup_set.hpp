@@ -56,6 +56,9 @@ struct KeyedLines {
 // A new set. Refuses a rate that the memory can not hold for the keys that are told, or counted.
 SizedSet new_set(const SetWant& want, const KeyedLines& lines);
 
+// An exact set that stays empty, for those who need its hashes only.
+SizedSet hashing_set(const SetWant& want);
+
 // A set that was opened: under the cap from now on, and what the flags ask for, where they ask.
 SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path);
 
