@@ -64,7 +64,7 @@ class Adding {
     if (work.no_key > 0 && rules_.refuse_no_key) return work.no_key_error(inputs_, lines_in_file_);
     if (rules_.before_adding)
       if (auto told = rules_.before_adding(set_); !told) return told;
-    std::uint64_t fresh = work.no_key;
+    std::uint64_t fresh = work.new_without_asking();
     marks_.assign(work.all ? 0 : work.key_count, false);
     Marks& marks = work.all ? work.fresh : marks_;
     const std::size_t step = set_.shared() ? meter_.most_at_once_far() : meter_.most_at_once();
@@ -77,7 +77,8 @@ class Adding {
       fresh += *added;
     }
     spread(work);
-    meter_.add(0, work.records.size() - work.key_count - work.no_key);
+    meter_.add(0,
+               work.records.size() - work.key_count - work.new_without_asking() - work.empty_gone);
     count(work, fresh);
     return {};
   }
@@ -139,11 +140,13 @@ class Adding {
 
   void count(const Work& work, std::uint64_t fresh) {
     const std::uint64_t lines = work.records.size();
+    const std::uint64_t repeats = lines - fresh - work.empty_gone;
     lines_in_file_ += lines;
     report_.lines_in += lines;
-    report_.repeats += lines - fresh;
-    report_.lines_out += rules_.repeated ? lines - fresh : fresh;
+    report_.repeats += repeats;
+    report_.lines_out += rules_.repeated ? repeats : fresh;
     report_.no_key += work.no_key;
+    report_.empty += work.empty;
     report_.bytes_in = work.block.bytes_read;
     report_.file_bytes_in = work.block.file_bytes_read;
   }
@@ -223,15 +226,18 @@ class Printing {
   template <class Each>
   void for_each_run(const Work& work, bool wanted, Each&& each) {
     const Lines records = work.records;
+    const auto is_wanted = [&](std::size_t i) {
+      return work.fresh[i] == wanted && !work.is_gone(i);
+    };
     for (std::size_t i = 0; i < records.size();) {
-      if (work.fresh[i] != wanted) {
+      if (!is_wanted(i)) {
         ++i;
         continue;
       }
       const char* const begin = records[i].data();
       do {
         ++i;
-      } while (i < records.size() && work.fresh[i] == wanted);
+      } while (i < records.size() && is_wanted(i));
       const char* const end = records[i - 1].data() + records[i - 1].size() + delimiter_.size();
       each({begin, static_cast<std::size_t>(end - begin)});
     }

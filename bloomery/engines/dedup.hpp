@@ -44,8 +44,9 @@ namespace bloomery {
 struct DedupReport {
   std::uint64_t lines_in = 0;
   std::uint64_t lines_out = 0;  // printed to `out`
-  std::uint64_t repeats = 0;    // lines_in - repeats were new
+  std::uint64_t repeats = 0;    // the others were new, or dropped for their empty key
   std::uint64_t no_key = 0;     // records without a key, printed as they are; among neither
+  std::uint64_t empty = 0;      // records with an empty key, whatever became of them
   std::uint64_t bytes_in = 0;
   std::uint64_t file_bytes_in = 0;  // of the files: less when they are compressed
   std::uint64_t memory_bytes = 0;   // payload of the set
@@ -77,6 +78,8 @@ struct DedupRules {
   std::vector<Against> against = {};
   // A record without a key ends the run with an Error; else it is printed as new, and counted.
   bool refuse_no_key = true;
+  // Records with an empty key: kept ones are printed as new, dropped ones nowhere.
+  EmptyKeys empty_keys = EmptyKeys::one;
   // The first record of each file is no line but its head: told before any line of the file is
   // looked at, and printed once, before the first line. Heads must be equal.
   std::function<Result<void>(std::size_t file, std::string_view head)> on_head = {};

@@ -8,8 +8,8 @@
 //    null            no text at all: its key is said by fields.hpp
 //    {..} [..]       as written, blanks and all
 //
-// So "1" and 1 are one key, and so are "true" and true: a list of ids can be asked for whichever way
-// they are written. Of a name that comes twice in an object the first counts.
+// So "1" and 1 are one key, and so are "true" and true: a list of ids can be asked for whichever
+// way they are written. Of a name that comes twice in an object the first counts.
 // Limits:  the way to the value is checked, and of the whole record its UTF-8, that its quotes and
 //          brackets are closed and that it is one object or array; what else lies beside the way is
 //          not read. A record longer than longest_json has no key: the parser takes up to ten times

@@ -5,12 +5,21 @@
 // Threads: one maker, one thread.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <bloomery/engines/lines.hpp>
 
 namespace bloomery {
+
+// What becomes of records whose key is empty: an empty text, a JSON null, or nothing but these.
+enum class EmptyKeys {
+  one,   // it is a key like any other
+  keep,  // it is nobody's key: such records are never repeats, and in no set
+  drop,  // such records are passed over
+};
 
 class KeyMaker {
  public:
@@ -19,6 +28,8 @@ class KeyMaker {
   virtual Lines keys_of(Lines records) = 0;
   // Why the record has none, and what to do: the end of a sentence that begins with its place.
   virtual std::string why_none(std::string_view record) const = 0;
+  // Which records of the last call have an empty key, ascending; good until the next call.
+  virtual std::span<const std::uint32_t> empty_keys() const { return {}; }
 };
 
 }  // namespace bloomery

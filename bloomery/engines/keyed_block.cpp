@@ -45,6 +45,7 @@ Result<void> BlockHashing::hash(KeyedBlock& work) {
   dropped_.assign(work.records.size(), false);
   const Lines keys = keys_of(0, rules_.make_keys, work.records);
   note_missing(work, keys);
+  note_empty(work);
   for (std::size_t i = 0; i < rules_.against.size(); ++i)
     if (auto asked = ask(work, i); !asked) return asked;
   const Lines kept = without_dropped(work, keys);
@@ -70,6 +71,23 @@ void BlockHashing::note_missing(KeyedBlock& work, Lines keys) {
       work.why_none = makers_[0]->why_none(work.records[i]);
     }
     dropped_.set(i, true);
+  }
+}
+
+// Unless the empty key is one like any other it is neither asked for nor added.
+void BlockHashing::note_empty(KeyedBlock& work) {
+  work.empty = work.empty_kept = work.empty_gone = 0;
+  if (!rules_.make_keys) return;
+  const auto empty = makers_[0]->empty_keys();
+  work.empty = empty.size();
+  if (empty.empty() || rules_.empty_keys == EmptyKeys::one) return;
+  for (const std::uint32_t i : empty) dropped_.set(i, true);
+  (rules_.empty_keys == EmptyKeys::keep ? work.empty_kept : work.empty_gone) = empty.size();
+  if (work.empty_gone == 0) return;
+  work.gone.assign(work.records.size(), false);
+  for (const std::uint32_t i : empty) {
+    work.gone.set(i, true);
+    work.fresh.set(i, false);
   }
 }
 

@@ -51,13 +51,21 @@ struct KeyedBlock {
   // Key i belongs to record places[i]; unless `all`, when it belongs to record i.
   bool all = true;
   std::vector<std::size_t> places;
-  // False so far: records that another set has. Those without a key stay true, and are not among
-  // the keys.
+  // False so far: records that another set has. Those without a key, or with an empty one that is
+  // kept, stay true, and are not among the keys.
   Marks fresh;
+  // Records with an empty key; those that are dropped are marked, neither fresh nor repeats.
+  std::uint64_t empty = 0;
+  std::uint64_t empty_kept = 0;
+  std::uint64_t empty_gone = 0;
+  Marks gone;  // if there are any
   std::uint64_t no_key = 0;
   std::size_t first_no_key = 0;
   std::string why_none;
 
+  bool is_gone(std::size_t record) const { return empty_gone > 0 && gone[record]; }
+  // Records that are new without being asked for.
+  std::uint64_t new_without_asking() const { return no_key + empty_kept; }
   std::size_t place_of(std::size_t key) const { return all ? key : places[key]; }
   // Why its first record without a key has none; `records_before` are those of the file before.
   Error no_key_error(const BlockInputs& inputs, std::uint64_t records_before) const;
@@ -93,6 +101,7 @@ class BlockHashing {
  private:
   Lines keys_of(std::size_t which, const MakeKeys& make, Lines records);
   void note_missing(KeyedBlock& work, Lines keys);
+  void note_empty(KeyedBlock& work);
   Result<void> ask(KeyedBlock& work, std::size_t which);
   Lines without_dropped(KeyedBlock& work, Lines keys);
 

@@ -4,16 +4,26 @@ namespace bloomery {
 
 Lines LineKeys::keys_of(Lines lines) {
   without_key_.clear();
+  empty_keys_.clear();
   const bool whole_line = cutter_->whole_line();
-  if (!strip_cr_ && normalizer_ == nullptr && whole_line) return lines;
+  const bool as_it_is = whole_line && normalizer_ == nullptr;
+  const bool find_empty = !whole_line || find_empty_lines_;
+  if (as_it_is && !strip_cr_ && !find_empty) return lines;
   keys_.resize(lines.size());
   scratch_.room.clear();
   for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto number = static_cast<std::uint32_t>(i);
     keys_[i] = without_cr(lines[i]);
-    if (whole_line && normalizer_ == nullptr) continue;
+    if (as_it_is) {
+      if (find_empty && keys_[i].empty()) empty_keys_.push_back(number);
+      continue;
+    }
     const Cut cut = cutter_->cut(keys_[i], columns_, scratch_, normalizer_);
     keys_[i] = cut.key;
-    if (cut.why != nullptr) without_key_.push_back(static_cast<std::uint32_t>(i));
+    if (cut.why != nullptr)
+      without_key_.push_back(number);
+    else if (cut.empty && find_empty)
+      empty_keys_.push_back(number);
   }
   return Lines(keys_);
 }

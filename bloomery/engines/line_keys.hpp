@@ -33,6 +33,8 @@ class LineKeys final : public KeyMaker {
 
   // The lines of another file come.
   void set_columns(const CsvColumns* columns) { columns_ = columns; }
+  // Look for empty keys among whole lines too; where a part of the line is cut that is always done.
+  void find_empty_lines() { find_empty_lines_ = true; }
 
   // One key a line, valid until the next call and as long as the lines are; a null pointer where a
   // line has none.
@@ -42,6 +44,7 @@ class LineKeys final : public KeyMaker {
 
   // Which lines of the last batch had none: ascending.
   std::span<const std::uint32_t> without_key() const { return without_key_; }
+  std::span<const std::uint32_t> empty_keys() const override { return empty_keys_; }
   // Keys that are not what the normalisation is for, of all batches.
   std::uint64_t not_normalized() const { return scratch_.not_normalized; }
 
@@ -58,6 +61,8 @@ class LineKeys final : public KeyMaker {
   CutScratch scratch_;
   std::vector<std::string_view> keys_;
   std::vector<std::uint32_t> without_key_;
+  std::vector<std::uint32_t> empty_keys_;
+  bool find_empty_lines_ = false;
 };
 
 }  // namespace bloomery

@@ -70,7 +70,7 @@ class TallyReading {
     std::size_t key = 0;
     for (std::size_t i = 0; i < work.records.size(); ++i) {
       const bool keyed = key < hashes.size() && work.place_of(key) == i;
-      if (!keyed && !work.fresh[i]) continue;  // another set has it
+      if (!keyed && !work.fresh[i]) continue;  // another set has it, or it is dropped
       if (keyed && key + slots_ahead < hashes.size()) {
         keys_.prefetch_slot(hashes[key + slots_ahead]);
         keys_.prefetch_key(hashes[key + keys_ahead]);
@@ -96,10 +96,12 @@ class TallyReading {
   void count(const KeyedBlock& work, std::uint64_t fresh) {
     const std::uint64_t records = work.records.size();
     records_in_file_ += records;
-    meter_.add(fresh, records - fresh);
+    const std::uint64_t repeats = records - fresh - work.empty_gone;
+    meter_.add(fresh, repeats);
     report_.lines_in += records;
-    report_.repeats += records - fresh;
+    report_.repeats += repeats;
     report_.no_key += work.no_key;
+    report_.empty += work.empty;
     report_.bytes_in = work.block.bytes_read;
     report_.file_bytes_in = work.block.file_bytes_read;
   }

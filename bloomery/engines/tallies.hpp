@@ -10,7 +10,8 @@
 // such: then those that are still wanted move to a new one. So the spool is at most about three
 // times as long as what will be printed, or 64 MiB.
 //
-// Records without a key, where the rules let them pass, are each a line of their own.
+// Records without a key, where the rules let them pass, and those with an empty one that is kept
+// are each a line of their own.
 // If the set is wrong: it can not be but where all 128 bits of two hashes agree; then two lines are
 //          taken for one. What a set in `against` takes for its own is not counted:
 //          `expected_lost` of them were none.

@@ -167,7 +167,7 @@ class Combined(Test):
         records = [
             {"a": self.random.choice(values), "b": self.random.choice(values)} for _ in range(2000)
         ]
-        records = [record for record in records if any(x not in ("", None) for x in record.values())]
+        records = [one for one in records if any(x not in ("", None) for x in one.values())]
         lines = "".join(json.dumps(record) + "\n" for record in records).encode()
         out = self.good("dedup", "--exact", "--json-key=.a", "--json-key=.b", stdin=lines)
         printed = [json.loads(line) for line in out.split(b"\n")[:-1]]

@@ -81,7 +81,8 @@ class Keys(unittest.TestCase):
             keys = {record[column].encode() for record in records}
             some = {key for key in keys if self.random.random() < 0.5}
             self.build(some)
-            out = self.check("--csv", "--column", names[column], "-t", separator, "set", "in.csv")
+            words = ["--csv", "--column", names[column], "-t", separator, "--empty", "one"]
+            out = self.check(*words, "set", "in.csv")
             expected = [names] + [r for r in records if r[column].encode() in some]
             printed = io.StringIO(out.decode(), newline="")
             self.assertEqual(
@@ -165,7 +166,7 @@ class Keys(unittest.TestCase):
             some = {key for key in keys if self.random.random() < 0.7 and b"\0" not in key}
             self.build(some)
             path = f"{step(one)}[{place}]{step(two) if place == 1 else ''}"
-            out = self.check("--json-key", path, "--skip-bad", "set", "in.json")
+            out = self.check("--json-key", path, "--skip-bad", "--empty=one", "set", "in.json")
             expected = [x for x, value in zip(lines, values) if value in some]
             self.assertEqual(out.decode().split("\n")[:-1], expected, (SEED, round_number, path))
 

@@ -40,6 +40,8 @@ const KindRow& row_of(const BuildFlags& flags) {
 void take_key_rules(Order& order, const BuildFlags& flags, bool strip_cr) {
   order.keys.cutter = cutter_of(flags.keys);
   order.keys.skip_bad = flags.keys.skip_bad;
+  order.keys.empty = empty_keys_of(flags.keys);
+  order.keys.empty_chosen = flags.keys.empty.has_value();
   order.lines = line_rules_of(flags.lines, order.keys.cutter);
   order.lines.strip_cr = strip_cr;
 }

@@ -195,6 +195,7 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
             change.remote() != nullptr ? "" : ", or one of kind scalable"));
       });
   if (lines > 0) change.save();
+  warn_empty(messages, set_lines.keys(), set_lines.keys().empty(), "not added", "adds it");
   if (change.remote() != nullptr)
     warn_in_doubt(*change.remote(), "they are in the set now", messages);
   Report report = change.described(lines, set_lines);
@@ -221,7 +222,10 @@ Exit run_remove(const ChangeFlags& flags, Messages& messages) {
         removed += *gone;
       });
   if (removed > 0) change.save();
-  const std::uint64_t absent = lines - set_lines.keys().bad() - removed;
+  const InputKeys& keys = set_lines.keys();
+  const bool asked = keys.way().empty == EmptyKeys::one;
+  const std::uint64_t absent = lines - keys.bad() - (asked ? 0 : keys.empty()) - removed;
+  warn_empty(messages, keys, keys.empty(), "passed over", "removes it");
   if (absent > 0)
     messages.warning(fmt::format("{} of {} lines were not in {}", print_count(absent),
                                  print_count(lines), flags.set));

@@ -120,11 +120,21 @@ void add_flags(CLI::App& parser, CheckFlags& flags) {
 struct Counts {
   std::uint64_t lines_in = 0;
   std::uint64_t bad_in = 0;        // without a key: absent
+  std::uint64_t empty = 0;         // with an empty one
+  std::uint64_t dropped = 0;       // of those, passed over
   std::uint64_t matched = 0;       // by a set
   std::uint64_t verified = 0;      // of those, in the list; without one, all
   std::uint64_t lines_listed = 0;  // of the list
 
-  std::uint64_t hits(bool invert) const { return invert ? lines_in - verified : verified; }
+  // Of the batch in hand.
+  void note(const InputKeys& keys) {
+    bad_in += keys.bad_in_batch();
+    empty += keys.empty_in_batch();
+    dropped += keys.dropped_in_batch();
+  }
+  std::uint64_t hits(bool invert) const {
+    return invert ? lines_in - dropped - verified : verified;
+  }
 };
 
 // What is told of a check, and where its lines come from and go to.
@@ -142,6 +152,7 @@ class Check {
   LineSource source(const std::vector<std::string>& files, std::string phase = {}) const {
     return {files, rules_, when_, std::move(phase)};
   }
+  const InputKeys& keys() { return sets_.only().keys.keys(); }
   void print(std::string_view line) {
     out_.append(line);
     out_.append(rules_.delimiter);
@@ -195,7 +206,7 @@ void Check::print_header(const Inputs& inputs) {
 }
 
 void Check::print_answer(std::string_view line, std::size_t i) {
-  if (sets_.any()[i] == flags_.invert) return;
+  if (sets_.any()[i] == flags_.invert || keys().is_dropped(i)) return;
   if (!flags_.which) return print(line);
   for (const auto& one : sets_.each()) {
     if (!one->answers[i]) continue;
@@ -212,7 +223,7 @@ Counts Check::plain() {
     counts.lines_in += batch.size();
     counts.matched += sets_.ask(batch, inputs);
     print_header(inputs);
-    counts.bad_in += sets_.only().keys.keys().without_key().size();
+    counts.note(keys());
     counts.verified = counts.matched;
     if (flags_.prints_lines())
       for (std::size_t i = 0; i < batch.size(); ++i) print_answer(batch[i], i);
@@ -241,7 +252,7 @@ Counts Check::first_pass(ConfirmedHits& hits) {
     counts.lines_in += batch.size();
     const std::uint64_t matched = sets_.ask(batch, inputs);
     print_header(inputs);
-    counts.bad_in += sets_.only().keys.keys().without_key().size();
+    counts.note(keys());
     counts.matched += matched;
     const bool decided = matched == 0 && (!flags_.invert || again || !flags_.prints_lines());
     if (decided) return true;
@@ -251,6 +262,7 @@ Counts Check::first_pass(ConfirmedHits& hits) {
       const bool hit = sets_.any()[i];
       if (hit) found.push_back(hashes[i]);
       if (again || (!hit && !(flags_.invert && flags_.prints_lines()))) continue;
+      if (keys().is_dropped(i)) continue;
       // What stands before the first hit need not wait for the list.
       if (!hit && kept_.empty())
         print(batch[i]);
@@ -276,7 +288,7 @@ void Check::second_pass(ConfirmedHits& hits, Counts& counts) {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       now.verified += members[i];
       now.matched += noted[i];
-      if (!flags_.prints_lines() || members[i] == flags_.invert) continue;
+      if (!flags_.prints_lines() || members[i] == flags_.invert || keys().is_dropped(i)) continue;
       if (flags_.which) out_.append(sets_.only().name + "\t");
       print(batch[i]);
     }
@@ -308,8 +320,9 @@ Report report_of(const CheckFlags& flags, const Counts& counts, const AskedSets&
   Report report;
   report.count("lines_in", counts.lines_in);
   report.count("matched", counts.matched);
-  report.count("absent", counts.lines_in - counts.matched);
+  report.count("absent", counts.lines_in - counts.dropped - counts.matched);
   if (flags.keys.skip_bad) report.count("bad_in", counts.bad_in);
+  if (flags.keys.part_of_line() || flags.keys.empty) report.count("empty_keys", counts.empty);
   if (!flags.lists.empty()) {
     report.count("verified", counts.verified);
     report.count("false_positives", counts.matched - counts.verified);
@@ -322,7 +335,7 @@ Report report_of(const CheckFlags& flags, const Counts& counts, const AskedSets&
     row.text("set", one->name);
     row.text("kind", std::string(one->file.set.kind().name));
     row.count("matched", one->matched);
-    row.count("absent", counts.lines_in - one->matched);
+    row.count("absent", counts.lines_in - counts.dropped - one->matched);
   }
   report.rows("sets", std::move(rows));
   return report;
@@ -367,6 +380,8 @@ Exit run(const CheckFlags& flags, Messages& messages) {
   Check check(flags, sets, messages);
   const Counts counts = flags.lists.empty() ? check.plain() : check.verified();
   if (check.reader_gone()) return Exit::good;
+  if (!flags.quiet)
+    warn_empty(messages, sets.only().keys.keys(), counts.empty, "taken for absent", "asks for it");
   if (flags.count && !flags.quiet) print_counts(flags, counts, sets);
   if (flags.speech.json || flags.stats) {
     Report report = report_of(flags, counts, sets);

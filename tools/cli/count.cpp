@@ -61,6 +61,8 @@ Examples:
 struct Found {
   std::uint64_t lines = 0;
   std::uint64_t bad = 0;  // without a key, and not printed
+  std::uint64_t empty = 0;
+  std::uint64_t dropped = 0;  // those with an empty key, and not printed
   std::uint64_t matched = 0;
   std::uint64_t at_the_end = 0;
 };
@@ -77,13 +79,9 @@ Found count_all(const CountFlags& flags, const AnySet& set, LineWriter& out, Mes
     });
     const auto counts = std::span<std::uint64_t>(room).first(batch.size());
     keys.keys().spread(counts);
-    const auto bad = keys.keys().without_key();
-    std::size_t next_bad = 0;
+    const InputKeys& made = keys.keys();
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      if (next_bad < bad.size() && bad[next_bad] == i) {
-        ++next_bad;
-        continue;
-      }
+      if (made.is_bad(i) || made.is_dropped(i)) continue;
       found.matched += counts[i] > 0;
       found.at_the_end += counts[i] == set.most_count();
       out.append(fmt::format_int(counts[i]).str());
@@ -92,9 +90,12 @@ Found count_all(const CountFlags& flags, const AnySet& set, LineWriter& out, Mes
       out.append(rules.delimiter);
     }
     found.lines += batch.size();
-    found.bad += bad.size();
+    found.bad += made.bad_in_batch();
+    found.dropped += made.dropped_in_batch();
     return true;
   });
+  warn_empty(messages, keys.keys(), keys.keys().empty(), "counted as 0", "asks for it");
+  found.empty = keys.keys().empty();
   return found;
 }
 
@@ -126,8 +127,9 @@ Exit run(const CountFlags& flags, Messages& messages) {
     Report report;
     report.count("lines_in", found.lines);
     report.count("matched", found.matched);
-    report.count("absent", found.lines - found.bad - found.matched);
+    report.count("absent", found.lines - found.bad - found.dropped - found.matched);
     if (flags.keys.skip_bad) report.count("bad_in", found.bad);
+    if (flags.keys.part_of_line() || flags.keys.empty) report.count("empty_keys", found.empty);
     report.count("at_the_end", found.at_the_end);
     report.count("most_count", file.set.most_count());
     report.seconds("seconds", std::chrono::duration<double>(Clock::now() - start).count());

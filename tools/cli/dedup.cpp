@@ -23,6 +23,7 @@
 #include "dedup_keys.hpp"
 #include "dedup_set.hpp"
 #include "flags.hpp"
+#include "input_keys.hpp"
 #include "inputs.hpp"
 #include "key_flags.hpp"
 #include "progress.hpp"
@@ -44,6 +45,7 @@ void add_up(DedupReport& sum, const DedupReport& more) {
   sum.lines_out += more.lines_out;
   sum.repeats += more.repeats;
   sum.no_key += more.no_key;
+  sum.empty += more.empty;
   sum.bytes_in += more.bytes_in;
   sum.file_bytes_in += more.file_bytes_in;
   sum.memory_bytes = more.memory_bytes;
@@ -78,7 +80,7 @@ class DedupRun {
         messages_(messages),
         cutter_(cutter_of(flags.keys)),
         lines_(line_rules_of(flags.lines, cutter_)),
-        keys_(cutter_, std::max<std::size_t>(1, flags.files.size())),
+        keys_(cutter_, std::max<std::size_t>(1, flags.files.size()), flags.keys.empty.has_value()),
         tallies_(tallies_of(flags.tally)),
         remote_(flags.state && is_remote(*flags.state)),
         resumable_(flags.state && !remote_ && is_plain_file(flags.output.path) && !flags.repeated &&
@@ -310,6 +312,7 @@ class DedupRun {
   void fill_in(Progress& progress, std::uint64_t bytes_before) {
     how_.repeated = flags_.repeated;
     how_.refuse_no_key = !flags_.keys.skip_bad;
+    how_.empty_keys = empty_keys_of(flags_.keys);
     how_.threads = want_.threads;
     how_.progress = [&progress, bytes_before](const DedupReport& now) {
       progress.update(bytes_before + now.file_bytes_in, now.lines_in);
@@ -334,7 +337,23 @@ class DedupRun {
       how_.checkpoint_every = default_checkpoint;
     else
       return;
-    how_.checkpoint = [this, &out](const DedupReport&) { return save(out, false); };
+    how_.checkpoint = [this, &out](const DedupReport& so_far) -> Result<void> {
+      if (!may_go_on_from(so_far)) return {};
+      return save(out, false);
+    };
+  }
+
+  // Records that are printed without being remembered would be printed again by a run that goes
+  // on from here: the last checkpoint before the first of them stays the one to go on from.
+  bool may_go_on_from(const DedupReport& so_far) {
+    if (!resumable_ || so_far.empty == 0 || how_.empty_keys != EmptyKeys::keep) return true;
+    if (flags_.checkpoint && !told_no_checkpoint_)
+      messages_.warning(fmt::format(
+          "{} is saved at the end only: a record with an empty key came, and would be printed "
+          "again by a run that goes on behind it; --empty one or drop lets it be saved",
+          *flags_.state));
+    told_no_checkpoint_ = true;
+    return false;
   }
 
   Result<void> save(LineWriter& out, bool ended) {
@@ -481,6 +500,11 @@ class DedupRun {
       messages_.warning(fmt::format(
           "{} lines have no key and were {}", print_count(report.no_key),
           flags_.tally.distinct ? "counted, each as a different one" : "printed as they are"));
+    if (report.empty > 0 && !flags_.keys.empty && !cutter_.whole_line())
+      messages_.warning(empty_sentence(report.empty, lines_.csv_separator ? "record" : "line",
+                                       "not taken for repeats",
+                                       "takes them for repeats of each other, --empty drop leaves "
+                                       "them out"));
     if (report.expected_lost <= 0.5) return;
     messages_.warning(
         fmt::format("about {} new lines were probably taken for repeats and {}; {}a lower --rate "
@@ -511,6 +535,7 @@ class DedupRun {
     if (tallies_) report.bytes("spool_bytes", spool_bytes_);
     if (remote_) report.count("in_doubt", file_->remote->in_doubt());
     if (flags_.keys.part_of_line()) report.count("without_key", found.no_key);
+    if (flags_.keys.part_of_line() || flags_.keys.empty) report.count("empty_keys", found.empty);
     if (spelling_.normalizer) report.count("not_normalized", keys_.not_normalized());
     messages_.plain(flags_.speech.json ? report.as_json() : report.as_text());
   }
@@ -539,6 +564,7 @@ class DedupRun {
   std::chrono::milliseconds span_{0};  // of a window that forgets by time
   DedupRules how_;
   bool reader_gone_ = false;
+  bool told_no_checkpoint_ = false;
 };
 
 // Tables that grow leave holes in a heap, and each thread has a heap of its own: -m 64M of an exact

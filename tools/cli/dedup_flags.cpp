@@ -143,7 +143,8 @@ each different line, and print when all was read. Lines wait in memory, or beyon
 
 The key of a line is the whole line, or a part of it (--field, --csv, --json-key),
 spelled in one way if wanted (--normalize); what is printed is the line as it
-came. A CSV header is printed once. --against F drops what a set file has, by the
+came. Lines whose key is empty or null are no repeats of each other (--empty). A CSV
+header is printed once. --against F drops what a set file has, by the
 spelling that is stored in F.
 
 The report (--stats, --json, or when standard error is a terminal):

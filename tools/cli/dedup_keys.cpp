@@ -14,6 +14,7 @@ class CountedKeys final : public KeyMaker {
 
   Lines keys_of(Lines records) override { return keys_.keys_of(records); }
   std::string why_none(std::string_view record) const override { return keys_.why_none(record); }
+  std::span<const std::uint32_t> empty_keys() const override { return keys_.empty_keys(); }
 
  private:
   LineKeys keys_;
@@ -23,10 +24,12 @@ class CountedKeys final : public KeyMaker {
 }  // namespace
 
 MakeKeys DedupKeys::made_with(const Spelling& spelling) {
-  if (cutter_.whole_line() && !spelling.strip_cr && !spelling.normalizer) return {};
+  if (cutter_.whole_line() && !spelling.strip_cr && !spelling.normalizer && !find_empty_lines_)
+    return {};
   return [this, &spelling](std::size_t file) -> std::unique_ptr<KeyMaker> {
     const Normalizer* normalizer = spelling.normalizer ? &*spelling.normalizer : nullptr;
     LineKeys keys(cutter_, spelling.strip_cr, normalizer, &columns_.at(file));
+    if (find_empty_lines_) keys.find_empty_lines();
     return std::make_unique<CountedKeys>(std::move(keys), not_normalized_);
   };
 }

@@ -24,7 +24,9 @@ struct Spelling {
 
 class DedupKeys {
  public:
-  DedupKeys(const FieldCutter& cutter, std::size_t files) : cutter_(cutter), columns_(files) {}
+  // `find_empty_lines`: whole lines that are empty are told, too.
+  DedupKeys(const FieldCutter& cutter, std::size_t files, bool find_empty_lines)
+      : cutter_(cutter), columns_(files), find_empty_lines_(find_empty_lines) {}
 
   // Empty where lines are keys as they are. The spelling outlives what is made.
   MakeKeys made_with(const Spelling& spelling);
@@ -38,6 +40,7 @@ class DedupKeys {
  private:
   const FieldCutter& cutter_;
   std::vector<CsvColumns> columns_;  // of each file
+  const bool find_empty_lines_;
   std::atomic<std::uint64_t> not_normalized_ = 0;
 };
 

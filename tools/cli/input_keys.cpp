@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "command.hpp"
+#include "units.hpp"
 
 namespace bloomery::cli {
 
 InputKeys::InputKeys(Way way)
     : way_(std::make_unique<const Way>(std::move(way))),
-      keys_(way_->cutter, way_->strip_cr, way_->normalizer ? &*way_->normalizer : nullptr) {}
+      keys_(way_->cutter, way_->strip_cr, way_->normalizer ? &*way_->normalizer : nullptr) {
+  if (way_->empty_chosen) keys_.find_empty_lines();
+}
 
 std::string InputKeys::place_of(std::size_t line, const Inputs& inputs) const {
   return fmt::format("{}, {} {}", inputs.name(), unit(), inputs.first_line() + line);
@@ -20,16 +25,39 @@ Lines InputKeys::keys_of(Lines lines, const Inputs& inputs) {
   // Not once and for all: this may have been moved.
   keys_.set_columns(&columns_);
   const Lines keys = keys_.keys_of(lines);
-  const auto missing = keys_.without_key();
-  if (missing.empty()) return keys;
-  if (!way_->skip_bad)
-    refuse(fmt::format("{} {}; --skip-bad passes over such {}s", place_of(missing.front(), inputs),
-                       keys_.why_none(lines[missing.front()]), unit()));
-  bad_ += missing.size();
+  const auto bad = keys_.without_key();
+  if (!bad.empty() && !way_->skip_bad)
+    refuse(fmt::format("{} {}; --skip-bad passes over such {}s", place_of(bad.front(), inputs),
+                       keys_.why_none(lines[bad.front()]), unit()));
+  const auto empty = keys_.empty_keys();
+  bad_ += bad.size();
+  empty_ += empty.size();
+  left_out_.assign(bad.begin(), bad.end());
+  if (way_->empty != EmptyKeys::one) {
+    left_out_.insert(left_out_.end(), empty.begin(), empty.end());
+    std::inplace_merge(left_out_.begin(), left_out_.begin() + static_cast<long>(bad.size()),
+                       left_out_.end());
+  }
+  if (left_out_.empty()) return keys;
   present_.clear();
-  for (const std::string_view key : keys)
-    if (key.data() != nullptr) present_.push_back(key);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (next < left_out_.size() && left_out_[next] == i)
+      ++next;
+    else
+      present_.push_back(keys[i]);
+  }
   return present_;
+}
+
+bool InputKeys::is_bad(std::size_t line) const {
+  const auto bad = keys_.without_key();
+  return std::binary_search(bad.begin(), bad.end(), line);
+}
+
+bool InputKeys::is_dropped(std::size_t line) const {
+  const auto empty = keys_.empty_keys();
+  return drops() && std::binary_search(empty.begin(), empty.end(), line);
 }
 
 std::size_t InputKeys::line_of(std::size_t key) const {
@@ -42,11 +70,27 @@ std::size_t InputKeys::line_of(std::size_t key) const {
 
 void report_keys(Report& report, const InputKeys& keys) {
   if (keys.skips_bad()) report.count("bad_in", keys.bad());
+  if (!keys.cutter().whole_line() || keys.way().empty_chosen)
+    report.count("empty_keys", keys.empty());
   if (keys.normalizes()) report.count("not_normalized", keys.not_normalized());
+}
+
+std::string empty_sentence(std::uint64_t count, std::string_view unit, std::string_view became,
+                           std::string_view instead) {
+  return fmt::format("{} {} with an empty key {} {}; --empty one {}", print_count(count),
+                     count == 1 ? std::string(unit) : fmt::format("{}s", unit),
+                     count == 1 ? "was" : "were", became, instead);
+}
+
+void warn_empty(Messages& messages, const InputKeys& keys, std::uint64_t count,
+                std::string_view became, std::string_view instead) {
+  if (count == 0 || keys.way().empty_chosen || keys.cutter().whole_line()) return;
+  messages.warning(empty_sentence(count, keys.unit(), became, instead));
 }
 
 void InputKeys::forget_counts() {
   bad_ = 0;
+  empty_ = 0;
   not_normalized_before_ = keys_.not_normalized();
 }
 

@@ -16,6 +16,8 @@
 #include <bloomery/engines/line_keys.hpp>
 #include <bloomery/engines/lines.hpp>
 
+#include "key_flags.hpp"
+#include "messages.hpp"
 #include "report.hpp"
 
 namespace bloomery::cli {
@@ -27,14 +29,23 @@ class InputKeys {
     std::optional<Normalizer> normalizer;
     bool strip_cr = false;
     bool skip_bad = false;
+    EmptyKeys empty = EmptyKeys::one;
+    bool empty_chosen = false;  // somebody said what shall become of them
   };
   explicit InputKeys(Way way);
 
-  // The keys of a batch of these inputs, without those of lines that have none; valid until the
-  // next call.
+  // The keys of a batch of these inputs, without those of lines that have none, or an empty one
+  // that is not a key like any other; valid until the next call.
   Lines keys_of(Lines lines, const Inputs& inputs);
-  // Which lines of the last batch had none: ascending.
-  std::span<const std::uint32_t> without_key() const { return keys_.without_key(); }
+  // Which lines of the last batch have no key in it: ascending.
+  std::span<const std::uint32_t> without_key() const { return left_out_; }
+  // Of those, how many have none at all, and how many an empty one.
+  std::uint64_t bad_in_batch() const { return keys_.without_key().size(); }
+  std::uint64_t empty_in_batch() const { return keys_.empty_keys().size(); }
+  // Lines of the last batch that are passed over: they are neither in a set nor absent.
+  std::uint64_t dropped_in_batch() const { return drops() ? empty_in_batch() : 0; }
+  bool is_dropped(std::size_t line) const;
+  bool is_bad(std::size_t line) const;
   // The line of the last batch that a key of it comes from.
   std::size_t line_of(std::size_t key) const;
   // "line", or "record" for CSV, where newlines inside of quotes are not counted.
@@ -51,20 +62,32 @@ class InputKeys {
   bool skips_bad() const { return way_->skip_bad; }
   bool normalizes() const { return way_->normalizer.has_value(); }
   std::uint64_t bad() const { return bad_; }
+  std::uint64_t empty() const { return empty_; }
   std::uint64_t not_normalized() const { return keys_.not_normalized() - not_normalized_before_; }
   void forget_counts();
+  const Way& way() const { return *way_; }
 
  private:
+  bool drops() const { return way_->empty == EmptyKeys::drop; }
   std::unique_ptr<const Way> way_;
   LineKeys keys_;
   CsvColumns columns_;
   std::vector<std::string_view> present_;
+  std::vector<std::uint32_t> left_out_;
   std::uint64_t bad_ = 0;
+  std::uint64_t empty_ = 0;
   std::uint64_t not_normalized_before_ = 0;
 };
 
-// bad_in, when lines without a key are passed over; not_normalized, when keys are normalised.
+// bad_in, when lines without a key are passed over; empty_keys, when a part of the line is the key;
+// not_normalized, when keys are normalised.
 void report_keys(Report& report, const InputKeys& keys);
+// "2 records with an empty key were taken for absent; --empty one asks for it"
+std::string empty_sentence(std::uint64_t count, std::string_view unit, std::string_view became,
+                           std::string_view instead);
+// Tells of empty keys that nobody has said anything about.
+void warn_empty(Messages& messages, const InputKeys& keys, std::uint64_t count,
+                std::string_view became, std::string_view instead);
 
 template <class Answer>
 void InputKeys::spread(std::span<Answer> answers) const {

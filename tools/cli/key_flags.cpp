@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "command.hpp"
+#include "suggest.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -103,6 +104,18 @@ void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped
       .add_option("--normalize", flags.normalize,
                   "spell keys in one way: trim, case, email, url or crawl; stored in the set file")
       ->type_name("PROFILE");
+  parser
+      .add_option("--empty", flags.empty,
+                  "records with an empty or null key: all kept, as nobody's; dropped; or one key")
+      ->type_name("keep|drop|one");
+}
+
+EmptyKeys empty_keys_of(const KeyFlags& flags) {
+  if (!flags.empty) return flags.part_of_line() ? EmptyKeys::keep : EmptyKeys::one;
+  if (*flags.empty == "keep") return EmptyKeys::keep;
+  if (*flags.empty == "drop") return EmptyKeys::drop;
+  if (*flags.empty == "one") return EmptyKeys::one;
+  refuse(unknown_value("--empty", *flags.empty, std::vector<std::string>{"keep", "drop", "one"}));
 }
 
 FieldCutter cutter_of(const KeyFlags& flags) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <bloomery/engines/fields.hpp>
+#include <bloomery/engines/key_maker.hpp>
 #include <bloomery/engines/lines.hpp>
 #include <bloomery/engines/normalize.hpp>
 #include <bloomery/sets/any_set.hpp>
@@ -27,6 +28,7 @@ struct KeyFlags {
   std::vector<std::string> json_keys;
   bool skip_bad = false;
   Word normalize;
+  Word empty;
 
   bool part_of_line() const { return !fields.empty() || csv || !json_keys.empty(); }
 };
@@ -37,6 +39,10 @@ void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped
 FieldCutter cutter_of(const KeyFlags& flags);
 // Delimiter, and for CSV its separator and header. --null and --delimiter do not go with CSV.
 LineRules line_rules_of(const LineFlags& lines, const FieldCutter& cutter);
+
+// What becomes of empty keys: what --empty says, else `keep` where a part of the line is the key; an
+// empty line is a line like any other.
+EmptyKeys empty_keys_of(const KeyFlags& flags);
 
 // What --normalize asks for.
 std::optional<Normalizer> normalizer_of(const KeyFlags& flags);

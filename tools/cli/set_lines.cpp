@@ -14,7 +14,7 @@ SetLines::SetLines(const AnySet& set, const std::string& path, const KeyFlags& f
     : set_(set),
       outside_(outside),
       keys_({cutter_of(flags), normalizer_of(flags, set, path), set.rules().strip_cr,
-             flags.skip_bad}) {}
+             flags.skip_bad, empty_keys_of(flags), flags.empty.has_value()}) {}
 
 std::span<const Ordinal> SetLines::ordinals(Lines keys, Lines lines, const Inputs& inputs) {
   const Range range = set_.range().value();
