@@ -45,6 +45,7 @@ install(FILES
   "${PROJECT_BINARY_DIR}/bloomeryConfigVersion.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindxxHash.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/Findhiredis.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/Findlz4.cmake"
   DESTINATION "${package_dir}")
 
 # pkg-config: the prefix is found from where the .pc file lies, so the tree may be moved.
@@ -57,7 +58,7 @@ if(TARGET bloomery_text)
   # A static library can not name what it needs; those who link it must.
   set(pkgconfig_text_libs "")
   if(NOT BUILD_SHARED_LIBS)
-    set(pkgconfig_text_libs " -lsimdjson -luriparser -lz -lbz2 -llzma -lzstd -lroaring")
+    set(pkgconfig_text_libs " -lsimdjson -luriparser -lz -lbz2 -llzma -lzstd -llz4 -lroaring")
   endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery-text.pc.in"
     "${PROJECT_BINARY_DIR}/bloomery-text.pc" @ONLY)

@@ -96,7 +96,7 @@ Result<LineWriter> LineWriter::resume(const std::string& path, std::uint64_t byt
   const auto length = static_cast<off_t>(bytes);
   if (::ftruncate(fd, length) != 0 || ::lseek(fd, length, SEEK_SET) != length)
     return can_not_write(path, errno);
-  out.bytes_written_ = bytes;
+  out.bytes_taken_ = out.bytes_written_ = bytes;
   return out;
 }
 
@@ -106,7 +106,11 @@ LineWriter::LineWriter(LineWriter&& other) noexcept
       buffer_bytes_(other.buffer_bytes_),
       buffer_(std::move(other.buffer_)),
       used_(std::exchange(other.used_, 0)),
+      bytes_flushed_(other.bytes_flushed_),
+      bytes_taken_(other.bytes_taken_),
       bytes_written_(other.bytes_written_),
+      encoder_(std::move(other.encoder_)),
+      encoded_(std::move(other.encoded_)),
       error_(std::move(other.error_)),
       reader_gone_(other.reader_gone_),
       closed_(std::exchange(other.closed_, true)),
@@ -128,6 +132,21 @@ void LineWriter::append_slowly(std::string_view bytes) {
 void LineWriter::write_out() { write_all({buffer_.get(), std::exchange(used_, 0)}); }
 
 void LineWriter::write_all(std::string_view bytes) {
+  bytes_taken_ += bytes.size();
+  if (encoder_ == nullptr) return write_bytes(bytes);
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), most_encoded_at_once)))
+    encode(bytes.substr(0, most_encoded_at_once), EncodeUntil::more);
+}
+
+void LineWriter::encode(std::string_view bytes, EncodeUntil until) {
+  if (error_) return;
+  encoded_.clear();
+  if (const auto done = encoder_->encode(bytes, until, encoded_); !done)
+    error_ = Error{done.error().code, name_ + ": " + done.error().sentence};
+  write_bytes(encoded_);
+}
+
+void LineWriter::write_bytes(std::string_view bytes) {
   if (error_ || bytes.empty()) return;
   if (!file_) return write_in_place(bytes);
   const auto written = file_->write(bytes_written_, std::as_bytes(std::span(bytes)));
@@ -170,6 +189,9 @@ Result<void> LineWriter::outcome() const {
 
 Result<void> LineWriter::flush() {
   write_out();
+  // Nobody reads a created file before it is closed.
+  const bool more = std::exchange(bytes_flushed_, bytes_taken_) != bytes_taken_;
+  if (encoder_ != nullptr && !file_ && more) encode({}, EncodeUntil::flushed);
   return outcome();
 }
 
@@ -184,6 +206,7 @@ Result<void> LineWriter::close() {
   if (closed_) return outcome();
   closed_ = true;
   write_out();
+  if (encoder_ != nullptr) encode({}, EncodeUntil::end);
   // Some file systems tell only now that there was no room. After EINTR the descriptor is gone.
   if (!owned_.close() && errno != EINTR && !error_) fail(errno);
   if (error_ || !file_) return outcome();

@@ -5,7 +5,8 @@
 //
 // A created file is a DurableFile: it appears under its name only when close() is through, so that
 // an interrupted run leaves what was there, and the input may be the output. Devices and pipes are
-// written in place.
+// written in place. With an Encoder what is written is compressed; a flush makes all of it readable
+// where it is written in place, and close() ends the stream.
 //
 // append() never fails; the first refusal of the system is kept, what follows is dropped, and
 // flush() and close() say it. Ask good() once per batch.
@@ -22,7 +23,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include <bloomery/engines/encoder.hpp>
 #include <bloomery/error.hpp>
 #include <bloomery/storage/file.hpp>
 
@@ -45,6 +48,9 @@ class LineWriter {
   // before_cut() is called when it is locked, and not changed yet; its Error is handed on.
   static Result<LineWriter> resume(const std::string& path, std::uint64_t bytes,
                                    const std::function<Result<void>()>& before_cut = {});
+
+  // From the first byte on; none: as it is. Not for a writer that goes on with a file.
+  void encode_with(std::unique_ptr<Encoder> encoder) { encoder_ = std::move(encoder); }
 
   LineWriter(LineWriter&& other) noexcept;
   LineWriter& operator=(LineWriter&& other) = delete;
@@ -80,7 +86,8 @@ class LineWriter {
   bool good() const { return !error_; }
   // Whoever read our output has gone (EPIPE): not worth a message.
   bool reader_gone() const { return reader_gone_; }
-  std::uint64_t bytes_written() const { return bytes_written_ + used_; }
+  // Before they are compressed.
+  std::uint64_t bytes_written() const { return bytes_taken_ + used_; }
   const std::string& name() const { return name_; }
 
  private:
@@ -90,6 +97,8 @@ class LineWriter {
   void append_slowly(std::string_view bytes);
   void write_out();
   void write_all(std::string_view bytes);
+  void encode(std::string_view bytes, EncodeUntil until);
+  void write_bytes(std::string_view bytes);
   void write_in_place(std::string_view bytes);
   void fail(int error_number);
   Result<void> outcome() const;
@@ -99,7 +108,11 @@ class LineWriter {
   std::size_t buffer_bytes_;
   std::unique_ptr<char[]> buffer_;
   std::size_t used_ = 0;
-  std::uint64_t bytes_written_ = 0;
+  std::uint64_t bytes_flushed_ = 0;  // of those taken, by the encoder
+  std::uint64_t bytes_taken_ = 0;    // from the buffer, and from what was there before
+  std::uint64_t bytes_written_ = 0;  // to the file: the same without an encoder
+  std::unique_ptr<Encoder> encoder_;
+  std::string encoded_;
   std::optional<Error> error_;
   bool reader_gone_ = false;
   bool closed_ = false;

@@ -8,7 +8,6 @@
 //          printed is surely absent, and a few absent lines are missing. With --verify neither
 //          happens, as far as the list is that of the set.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <array>
@@ -43,6 +42,7 @@ struct CheckFlags {
   LineFlags lines;
   KeyFlags keys;
   Word key_file;
+  OutputFlags output;
   SpeechFlags speech;
   std::vector<std::string> files;
 
@@ -113,6 +113,7 @@ void add_flags(CLI::App& parser, CheckFlags& flags) {
   add_line_flags(parser, flags.lines);
   add_key_flags(parser, flags.keys, "they count as absent");
   add_key_file_flag(parser, flags.key_file);
+  add_output_flags(parser, flags.output);
   add_speech_flags(parser, flags.speech);
   add_progress_flag(parser, flags.speech);
 }
@@ -147,6 +148,7 @@ class Check {
   Counts plain();
   Counts verified();
   bool reader_gone() const { return out_.reader_gone(); }
+  void close() { close_output(out_); }
 
  private:
   LineSource source(const std::vector<std::string>& files, std::string phase = {}) const {
@@ -185,7 +187,7 @@ class Check {
   const When when_ = flags_.quiet            ? When::never
                      : flags_.prints_lines() ? progress_beside_data(flags_.speech)
                                              : progress_of(flags_.speech);
-  LineWriter out_{STDOUT_FILENO, "standard output"};
+  LineWriter out_ = open_output(flags_.output);
   std::optional<std::string> header_;
   std::vector<Kept> kept_;
   std::string kept_text_;
@@ -349,6 +351,8 @@ void print_counts(const CheckFlags& flags, const Counts& counts, const AskedSets
 }
 
 void expect_flags_fit(const CheckFlags& flags) {
+  if (flags.output.path && !flags.prints_lines())
+    refuse("--output is for lines, and --count and --quiet print none; leave it out");
   if (flags.which && flags.invert)
     refuse("--which names the sets that may contain a line, and --invert prints those of none");
   if (flags.sets.size() > 1 && !flags.lists.empty())
@@ -362,6 +366,8 @@ void expect_inputs(const CheckFlags& flags) {
   files.insert(files.end(), flags.lists.begin(), flags.lists.end());
   expect_lines(files);
   expect_input(files, "check F");
+  expect_own_output(flags.output.path, files);
+  expect_own_output(flags.output.path, flags.sets.empty() ? std::vector{flags.set} : flags.sets);
 }
 
 Exit run(const CheckFlags& flags, Messages& messages) {
@@ -380,6 +386,7 @@ Exit run(const CheckFlags& flags, Messages& messages) {
   Check check(flags, sets, messages);
   const Counts counts = flags.lists.empty() ? check.plain() : check.verified();
   if (check.reader_gone()) return Exit::good;
+  check.close();
   if (!flags.quiet)
     warn_empty(messages, sets.only().keys.keys(), counts.empty, "taken for absent", "asks for it");
   if (flags.count && !flags.quiet) print_counts(flags, counts, sets);

@@ -2,7 +2,6 @@
 //
 // If the set is wrong: a count is too high, never too low; at the set's end it means "or more".
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <array>
@@ -33,6 +32,7 @@ struct CountFlags {
   LineFlags lines;
   KeyFlags keys;
   Word key_file;
+  OutputFlags output;
   SpeechFlags speech;
   std::vector<std::string> files;
 };
@@ -114,10 +114,13 @@ Exit run(const CountFlags& flags, Messages& messages) {
   expect_line_keys(file.set, flags.set);
   expect_lines(flags.files);
   expect_input(flags.files, "count F");
+  expect_own_output(flags.output.path, flags.files);
+  expect_own_output(flags.output.path, {flags.set});
   const auto start = Clock::now();
-  LineWriter out(STDOUT_FILENO, "standard output");
+  LineWriter out = open_output(flags.output);
   const Found found = count_all(flags, file.set, out, messages);
   if (out.reader_gone()) return Exit::good;
+  close_output(out);
   if (found.at_the_end > 0)
     messages.warning(
         fmt::format("the count {0} means {0} times or more, because {1} counts no "
@@ -148,6 +151,7 @@ Command count_command(CLI::App& program) {
   add_line_flags(*parser, flags->lines);
   add_key_flags(*parser, flags->keys, "they are not printed");
   add_key_file_flag(*parser, flags->key_file);
+  add_output_flags(*parser, flags->output);
   add_speech_flags(*parser, flags->speech);
   add_progress_flag(*parser, flags->speech);
   return {parser,

@@ -50,6 +50,15 @@ void expect_together(const DedupFlags& flags) {
   if (flags.dups && *flags.dups == "-" && prints)
     refuse(
         "--dups - would mix the repeats with the other lines; give -o a file, or use --repeated");
+  if (flags.state)
+    refuse_compressed(flags.output.path,
+                      "with --state it is gone on with where it ends; give it a name that is not "
+                      "compressed");
+  if (flags.size.memory)
+    for (const Word& path : {flags.output.path, flags.dups})
+      refuse_compressed(path,
+                        "that takes memory beside --memory; pipe the lines through a "
+                        "compressor instead");
   if (!flags.in_place) return;
   if (flags.state)
     refuse(

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <bloomery/engines/compress.hpp>
 #include <bloomery/engines/input_file.hpp>
 #include <bloomery/storage/file.hpp>
 #include <bloomery/storage/image.hpp>
@@ -56,7 +57,9 @@ void expect_apart(const std::string& output, const std::vector<std::string>& fil
 }
 
 void add_output_flags(CLI::App& parser, OutputFlags& flags) {
-  parser.add_option("-o,--output", flags.path, "write here instead of to standard output")
+  parser
+      .add_option("-o,--output", flags.path,
+                  "write to this file; compressed if it ends in .gz, .bz2, .xz, .zst, .lz4")
       ->type_name("FILE");
   parser.add_flag("-f,--force", flags.force, "replace the output file if there is one");
 }
@@ -68,7 +71,21 @@ LineWriter open_output(const OutputFlags& flags) {
   auto created =
       LineWriter::create(*flags.path, flags.force ? Overwrite::replace : Overwrite::refuse);
   if (!created) refuse_output(*flags.path, created.error());
+  created->encode_with(open_compressor(*flags.path).value());
   return std::move(*created);
+}
+
+void expect_own_output(const Word& path, const std::vector<std::string>& read) {
+  for (const std::string& one : read) {
+    std::error_code unseen;
+    if (path && std::filesystem::equivalent(one, *path, unseen))
+      refuse(fmt::format("{} is read by this command; give -o another name", one));
+  }
+}
+
+void refuse_compressed(const Word& path, std::string_view why) {
+  if (!path || !names_compressed(*path)) return;
+  refuse(fmt::format("{} would be compressed, because of its name, and {}", *path, why));
 }
 
 void close_output(LineWriter& out) {

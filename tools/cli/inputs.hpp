@@ -26,8 +26,12 @@ struct OutputFlags {
   bool force = false;
 };
 void add_output_flags(CLI::App& parser, OutputFlags& flags);
-// The file, or the standard output.
+// The file, compressed if its name says so, or the standard output.
 LineWriter open_output(const OutputFlags& flags);
+// Refuses an output that is one of the sets, inputs or lists that are read.
+void expect_own_output(const Word& path, const std::vector<std::string>& read);
+// Where compressed output can not be. `why` ends the sentence, and says what to do.
+void refuse_compressed(const Word& path, std::string_view why);
 void close_output(LineWriter& out);
 // Refuses now what could not be made later: building may take long.
 void expect_creatable(const std::string& path, bool force);
