@@ -128,9 +128,9 @@ Result<JsonPath> parse_json_path(std::string_view text) {
   return path;
 }
 
-// A document that has told an error is neither gone on with nor rewound, only opened anew: the parser
-// may have left it in any state. The texts of strings and names are unescaped into memory of ours;
-// the parser's own does not tell when the system refused it.
+// A document that has told an error is neither gone on with nor rewound, only opened anew: the
+// parser may have left it in any state. The texts of strings and names are unescaped into memory of
+// ours; the parser's own does not tell when the system refused it.
 struct JsonReader::Parser {
   ondemand::parser parser;
   // The parser reads some bytes beyond the record; in the reader's block those may not be there.

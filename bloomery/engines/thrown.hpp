@@ -1,9 +1,9 @@
-// What was thrown, as the Error to return instead: for threads, and for callers who expect a Result.
+// What was thrown, as the Error to return instead: for threads, and callers who expect a Result.
 //
 //    try { ... } catch (const std::exception&) { return error_of(std::current_exception()); }
 //
-// Limits:  what is no std::exception is thrown again. Making the sentence may itself lack memory, and
-//          throws std::bad_alloc then.
+// Limits:  what is not a std::exception is thrown again. Making the sentence may itself lack
+//          memory, and throws std::bad_alloc then.
 // Threads: pure.
 #pragma once
 

@@ -125,8 +125,8 @@ const json* find_in(const json& parsed, const JsonPath& path) {
   return at;
 }
 
-// Whatever another parser takes for JSON has the key that the other finds. What it does not may have
-// one or none.
+// Whatever another parser takes for JSON has the key that the other finds. What it does not may
+// have one or none.
 void expect_same_key(const std::string& record, const std::string& path, std::uint64_t& compared) {
   const std::string found = key(record, path);
   json parsed;

@@ -206,7 +206,8 @@ class Sets(Test):
             ran.stderr,
             b"bloomery: warning: 2 records with an empty key were not added; --empty one adds it\n",
         )
-        self.assertEqual(self.good("check", "set", stdin=b"a@x.org\nb@x.org\n"), b"a@x.org\nb@x.org\n")
+        both = b"a@x.org\nb@x.org\n"
+        self.assertEqual(self.good("check", "set", stdin=both), both)
         self.assertEqual(self.run("check", "set", stdin=b"\n").returncode, 1)
         self.assertEqual(self.build("--empty", "one").stderr, b"")
         self.assertEqual(self.good("check", "set", stdin=b"\n"), b"\n")
@@ -241,7 +242,8 @@ class Sets(Test):
                 ran = self.run("check", "-v", *words, "in.csv")
                 self.assertEqual(self.ids(ran.stdout), inverted, words)
                 self.assertEqual(ran.returncode, 0 if inverted else 1, words)
-                self.assertEqual(int(self.run("check", "-vc", *words, "in.csv").stdout), len(inverted))
+                counted = self.run("check", "-vc", *words, "in.csv").stdout
+                self.assertEqual(int(counted), len(inverted))
                 # From a pipe the lines wait for the list.
                 ran = self.run("check", "-v", *words, stdin=CSV)
                 self.assertEqual(self.ids(ran.stdout), inverted, words)
@@ -253,8 +255,8 @@ class Sets(Test):
         ran = self.run("check", *MAIL, "set", "in.csv")
         self.assertEqual(
             ran.stderr,
-            b"bloomery: warning: 2 records with an empty key were taken for absent; --empty one asks "
-            b"for it\n",
+            b"bloomery: warning: 2 records with an empty key were taken for absent; --empty one "
+            b"asks for it\n",
         )
 
     @staticmethod
@@ -270,11 +272,13 @@ class Sets(Test):
         }
         for empty, out in lines.items():
             self.assertEqual(self.good("count", *MAIL, "--empty", empty, "set", "in.csv"), out)
-        self.assertIn(b"2 records with an empty key were counted as 0", self.run("count", *MAIL, "set", "in.csv").stderr)
+        told = self.run("count", *MAIL, "set", "in.csv").stderr
+        self.assertIn(b"2 records with an empty key were counted as 0", told)
 
     def test_a_set_of_text_is_asked_by_json_strings_and_numbers(self):
         self.good("build", "-q", "-o", "set", "--kind", "hash-set", stdin=b"7\nnull\ntrue\n")
-        lines = b'{"a":7}\n{"a":"7"}\n{"a":null}\n{"a":"null"}\n{"a":true}\n{"a":"true"}\n{"a":7.0}\n'
+        values = [b"7", b'"7"', b"null", b'"null"', b"true", b'"true"', b"7.0"]
+        lines = b"".join(b'{"a":%s}\n' % value for value in values)
         words = ["--json-key", ".a", "--empty", "keep"]
         matched = b'{"a":7}\n{"a":"7"}\n{"a":"null"}\n{"a":true}\n{"a":"true"}\n'
         self.assertEqual(self.good("check", *words, "set", stdin=lines), matched)
@@ -282,7 +286,8 @@ class Sets(Test):
         self.assertEqual(self.good("check", *words, "set", stdin=lines), matched)
 
     def test_an_empty_field_is_no_integer_and_no_error(self):
-        ran = self.run("build", "-o", "map", "--kind", "bitmap", "-k2", "-t,", stdin=b"a,1\nb,\nc,3\n")
+        words = ["-o", "map", "--kind", "bitmap", "-k2", "-t,"]
+        ran = self.run("build", *words, stdin=b"a,1\nb,\nc,3\n")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn(b"1 line with an empty key was not added", ran.stderr)
 

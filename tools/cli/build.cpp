@@ -94,8 +94,9 @@ A set that gets more keys than planned is written all the same, with a warning;
 The report on standard output: kind, keys, keys_estimated, capacity, bytes,
 bits_per_key, fill, rate_asked, rate_now, hash, hardened, lines_in, seconds; with
 --skip-bad also bad_in (lines without a key), with -k, --csv or --json-key empty_keys
-(lines with an empty one, which are left out unless --empty one is given), with --normalize not_normalized (keys
-that are no URL, or no address, and were only trimmed), with --allow also allowed,
+(lines with an empty one, which are left out unless --empty one is given), with
+--normalize not_normalized (keys that are no URL, or no address, and were only
+trimmed), with --allow also allowed,
 exceptions (allowed lines that had to be listed) and lines_allowed
 
 Exit codes: 0 good, 2 error, 3 overfull with --strict.

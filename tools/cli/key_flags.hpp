@@ -40,8 +40,8 @@ FieldCutter cutter_of(const KeyFlags& flags);
 // Delimiter, and for CSV its separator and header. --null and --delimiter do not go with CSV.
 LineRules line_rules_of(const LineFlags& lines, const FieldCutter& cutter);
 
-// What becomes of empty keys: what --empty says, else `keep` where a part of the line is the key; an
-// empty line is a line like any other.
+// What becomes of empty keys: what --empty says, else `keep` where a part of the line is the key;
+// an empty line is a line like any other.
 EmptyKeys empty_keys_of(const KeyFlags& flags);
 
 // What --normalize asks for.
