@@ -145,6 +145,14 @@ Result<Memory> StoredFile::map(Reading reading) const {
   return Memory::adopt(std::move(owner), {static_cast<std::byte*>(start), bytes});
 }
 
+Result<Memory> StoredFile::copy() const {
+  if (size_bytes_ == 0) return Memory{};
+  auto memory = Memory::make(size_bytes_);
+  if (!memory) return memory.error();
+  if (auto done = read(0, memory->bytes()); !done) return done.error();
+  return memory;
+}
+
 Result<void> StoredFile::load(std::span<const std::byte> mapped) const {
 #ifdef MADV_POPULATE_READ
   if (mapped.empty()) return {};

@@ -6,9 +6,10 @@
 //
 // Never truncated or written in place: those who have the old file mapped would die of SIGBUS.
 // Limits:  a mapped file that somebody else shortens later still kills the reader, and one that
-//          somebody else overwrites in place may change under it. Where
-//          files can not be without a name (O_TMPFILE), and in the moment of renaming, a process
-//          that is killed leaves a file .bloomery-<16 hex digits> behind; it may be deleted.
+//          somebody else overwrites in place may change under it: FileWatch tells afterwards, and a
+//          copy is safe. Where files can not be without a name (O_TMPFILE), and in the moment of
+//          renaming, a process that is killed leaves a file .bloomery-<16 hex digits> behind; it
+//          may be deleted.
 // Threads: one object, one thread; a mapping is as safe as what is done with it.
 // See:     docs/format.md "Writing"; file_test.
 #pragma once
@@ -69,6 +70,9 @@ class StoredFile {
   // The whole file. Writes to these bytes stay in memory. An Error when the length is no longer
   // what it was at open(). An empty file gives an empty Memory.
   Result<Memory> map(Reading reading) const;
+
+  // The whole file, read into memory of our own: what others do to it later does not matter.
+  Result<Memory> copy() const;
 
   // Brings bytes of a mapping of this file into memory. Without it, a disk that can not read them
   // is told by SIGBUS at the first touch; with it, by an Error. (Linux 5.14; before: does nothing.)

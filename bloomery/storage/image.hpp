@@ -4,8 +4,8 @@
 //    4096   superblock B    ...   chunk checksums  (2 MiB from 1 GiB on)
 //
 // Sealed: written to a temporary file beside the target, synced, renamed; the target is the old
-// file or the new one, never half of it. Opened as a private mapping: changes stay in memory until
-// they are saved.
+// file or the new one, never half of it. Opened as a private mapping, or copied: changes stay in
+// memory until they are saved.
 // Every length and offset is checked before anything beyond the first 8 KiB is mapped or allocated,
 // and every byte is covered by a checksum or must be zero.
 // Limits:  checksums show damage, not malice: whoever can write the file can write the sums.
@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -50,6 +51,14 @@ struct Image {
 
 struct SaveOptions {
   Overwrite overwrite = Overwrite::replace;
+  // Called when all is written and nothing has its name yet; its Error is handed on. For sets whose
+  // bytes come from files that others may write to (FileWatch).
+  std::function<Result<void>()> before_commit = {};
+};
+
+enum class Bytes {
+  mapped,  // as they are asked for; changes stay in memory
+  copied,  // read at once; what others do to the file later does not matter
 };
 
 enum class Verify {
@@ -62,6 +71,7 @@ enum class Verify {
 struct OpenOptions {
   Verify verify = Verify::checksums;
   std::optional<SecretKey> key = {};  // for hardened images whose key is elsewhere
+  Bytes bytes = Bytes::mapped;
 };
 
 // Equal images give equal bytes. On an Error the file at `path` is what it was. A new file with a

@@ -249,9 +249,9 @@ Result<void> check_padding(const About& about, const Layout& layout,
   return {};
 }
 
-// Four mebibytes are loaded at a time, so that a disk that can not read becomes an Error here
-// and not a signal at the first question.
-Result<void> check_chunks(const About& about, const StoredFile& file, const Head& head,
+// Of a mapping four mebibytes are loaded at a time, so that a disk that can not read becomes an
+// Error here and not a signal at the first question.
+Result<void> check_chunks(const About& about, const StoredFile* mapped, const Head& head,
                           std::span<const std::byte> image) {
   constexpr std::size_t piece_bytes = 64 * detail::chunk_bytes;
   const std::byte* next_sum = image.data() + head.layout.table.offset;
@@ -259,9 +259,9 @@ Result<void> check_chunks(const About& about, const StoredFile& file, const Head
   for (const Region& payload : head.layout.payloads) {
     const auto bytes = image.subspan(payload.offset, payload.length);
     for (std::size_t at = 0; at < bytes.size(); at += detail::chunk_bytes, ++chunk, next_sum += 8) {
-      if (at % piece_bytes == 0) {
+      if (mapped != nullptr && at % piece_bytes == 0) {
         const auto piece = bytes.subspan(at, std::min(piece_bytes, bytes.size() - at));
-        if (auto done = file.load(piece); !done) return done.error();
+        if (auto done = mapped->load(piece); !done) return done.error();
       }
       const auto length = std::min<std::size_t>(detail::chunk_bytes, bytes.size() - at);
       std::uint64_t sum = 0;
@@ -275,19 +275,22 @@ Result<void> check_chunks(const About& about, const StoredFile& file, const Head
   return {};
 }
 
-Result<Memory> map_checked(const About& about, const StoredFile& file, const Head& head,
-                           Verify verify) {
-  const bool whole = verify == Verify::checksums;
-  auto image = file.map(whole ? Reading::whole : Reading::scattered);
+Result<Memory> read_checked(const About& about, const StoredFile& file, const Head& head,
+                            const OpenOptions& options) {
+  const bool whole = options.verify == Verify::checksums;
+  const bool copied = options.bytes == Bytes::copied;
+  auto image = copied ? file.copy() : file.map(whole ? Reading::whole : Reading::scattered);
   if (!image) return image.error();
   const auto bytes = std::as_const(*image).bytes();
   const auto table = bytes.subspan(head.layout.table.offset, head.layout.table.length);
-  if (auto done = file.load(table); !done) return done.error();
+  if (!copied)
+    if (auto done = file.load(table); !done) return done.error();
   if (XXH3_64bits(table.data(), table.size()) != head.block.table_sum)
     return about.damaged("its chunk table does not match its checksum");
   if (auto sound = check_padding(about, head.layout, bytes); !sound) return sound.error();
   if (whole)
-    if (auto sound = check_chunks(about, file, head, bytes); !sound) return sound.error();
+    if (auto sound = check_chunks(about, copied ? nullptr : &file, head, bytes); !sound)
+      return sound.error();
   return image;
 }
 
@@ -339,7 +342,7 @@ Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& o
   if (!head) return head.error();
   const auto hasher = make_hasher(about, *head, options.key);
   if (!hasher) return hasher.error();
-  const auto memory = map_checked(about, *file, *head, options.verify);
+  const auto memory = read_checked(about, *file, *head, options);
   if (!memory) return memory.error();
 
   Image image;
@@ -358,7 +361,7 @@ Result<VerifiedImage> verify_image(const std::filesystem::path& path) {
   if (!file) return file.error();
   auto head = read_head(about, *file);
   if (!head) return head.error();
-  const auto memory = map_checked(about, *file, *head, Verify::checksums);
+  const auto memory = read_checked(about, *file, *head, {});
   if (!memory) return memory.error();
   return VerifiedImage{file->size_bytes(), take_parts(*head, *memory),
                        std::move(head->directory.rules)};

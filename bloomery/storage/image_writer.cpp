@@ -168,6 +168,8 @@ Result<void> save_image(const std::filesystem::path& path, const Image& image,
   auto file = DurableFile::create(path, options.overwrite, secret ? 0600 : 0666);
   if (!file) return file.error();
   if (auto done = write_image(*file, image.parts, std::move(*plan)); !done) return done.error();
+  if (options.before_commit)
+    if (auto good = options.before_commit(); !good) return good.error();
   return file->commit();
 }
 

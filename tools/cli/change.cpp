@@ -1,6 +1,6 @@
 // bloomery add, bloomery remove: change a set file by lines.
 //
-//    lock F --> open F (a private copy) --> add or remove every line --> save under F's name
+//    lock F --> open F (a copy) --> add or remove every line --> save under F's name
 //
 // If the set is wrong: F stays the old file until the new one is whole, whatever happens between;
 //          a refused line (no integer, a full set) leaves F as it was.
@@ -118,7 +118,11 @@ class Change {
  public:
   Change(const ChangeFlags& flags, std::string_view command, Messages& messages)
       : flags_(flags), messages_(messages) {
-    if (!is_remote(flags.set)) lock_.emplace(flags.set, messages);
+    if (!is_remote(flags.set)) {
+      lock_.emplace(flags.set, messages);
+      // Of a file that can not be watched the next line says why.
+      if (auto watch = FileWatch::begin(flags.set)) watch_.emplace(std::move(*watch));
+    }
     file_.emplace(opened());
     expect_line_keys(file_->set, flags.set);
     expect_lines(flags.files);
@@ -132,7 +136,7 @@ class Change {
   void save() {
     if (file_->remote) return file_->remote->tell_adds().value();
     const Progress writing(messages_, progress_wanted(flags_), Phase{"writing " + flags_.set});
-    save_set(flags_.set, *file_, Overwrite::replace);
+    save_set(flags_.set, *file_, Overwrite::replace, [this] { return check_ours(); });
   }
   // The rest of the report is the verb's.
   Report described(std::uint64_t lines, const SetLines& keys) const {
@@ -152,13 +156,25 @@ class Change {
  private:
   SetFile opened() const {
     const Progress reading(messages_, progress_wanted(flags_), Phase{"reading " + flags_.set});
-    return open_live_set(flags_.set, flags_.key_file, Verify::checksums);
+    return is_remote(flags_.set) ? open_live_set(flags_.set, flags_.key_file, Verify::checksums)
+                                 : open_set_to_change(flags_.set, flags_.key_file);
+  }
+  // Nothing is saved over what somebody else has put there or written to it.
+  Result<void> check_ours() const {
+    bool ours = lock_->holds(flags_.set);
+    if (watch_) ours = watch_->expect_unchanged(flags_.set).has_value() && ours;
+    if (ours) return {};
+    return Error{Code::mismatch,
+                 fmt::format("{} was changed, replaced or removed by another program during this "
+                             "run, and is left as it is now; run again",
+                             flags_.set)};
   }
 
   const ChangeFlags& flags_;
   Messages& messages_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::optional<FileLock> lock_;
+  std::optional<FileWatch> watch_;
   std::optional<SetFile> file_;
 };
 

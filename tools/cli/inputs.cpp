@@ -13,6 +13,7 @@
 #include <bloomery/storage/image.hpp>
 
 #include "command.hpp"
+#include "mapped_set.hpp"
 #include "remote_set.hpp"
 
 namespace bloomery::cli {
@@ -89,6 +90,8 @@ void refuse_compressed(const Word& path, std::string_view why) {
 }
 
 void close_output(LineWriter& out) {
+  // Before a file appears under its name.
+  expect_mapped_unchanged();
   if (const auto closed = out.close(); !closed) refuse_output(out.name(), closed.error());
 }
 

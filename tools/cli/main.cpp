@@ -28,6 +28,7 @@
 
 #include "command.hpp"
 #include "help.hpp"
+#include "mapped_set.hpp"
 #include "messages.hpp"
 #include "suggest.hpp"
 
@@ -156,7 +157,9 @@ Exit run_command(CLI::App& program, const Command& command, std::span<char*> arg
   refuse_repeats(*command.parser);
   command.operands.take(words.operands, command.parser->get_name());
   if (const char* refused = kernels_refused()) refuse(refused);
-  return command.run(messages);
+  const Exit exit = command.run(messages);
+  expect_mapped_unchanged();
+  return exit;
 }
 
 Exit run(std::span<char*> arguments, Messages& messages) {
@@ -222,6 +225,7 @@ int main(int count, char** words) {
   std::signal(SIGPIPE, SIG_IGN);
   // Likewise a file that may not grow beyond `ulimit -f`.
   std::signal(SIGXFSZ, SIG_IGN);
+  bloomery::cli::explain_bus_errors();
   bloomery::cli::occupy_closed_descriptors();
   bloomery::cli::Messages messages;
   const std::span<char*> arguments(words, static_cast<std::size_t>(count));

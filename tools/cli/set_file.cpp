@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -17,20 +18,61 @@ void refuse_file(const std::string& path, const Error& error) {
   throw Failure(Error{error.code, fmt::format("{}: {}", path, error.sentence)});
 }
 
+namespace {
+
+SetFile set_of(const std::string& path, Image image) {
+  auto set = AnySet::from_parts(std::move(image.parts), image.hasher, image.rules);
+  if (!set) refuse_file(path, set.error());
+  return {std::move(*set), image.uuid, image.key_is_elsewhere, std::move(image.output)};
+}
+
+OpenOptions options_of(const Word& key_file, Verify verify, Bytes bytes) {
+  OpenOptions options{.verify = verify, .bytes = bytes};
+  if (key_file) options.key = read_key_file(*key_file);
+  return options;
+}
+
+void expect_key_used(const std::string& path, const Word& key_file, const Image& image) {
+  if (key_file && image.hasher.mode() != HashMode::hardened)
+    refuse(fmt::format("{} is not hardened and has no secret key; leave --key-file out", path));
+}
+
+// Of an exact set of hashes nothing stays mapped: its table is made when it is opened, and a copy
+// of the file beside that would be memory for nothing.
+bool is_laid_out_anew(const std::string& path, const Word& key_file) {
+  const auto image = open_image(path, options_of(key_file, Verify::header, Bytes::mapped));
+  if (!image || image->parts.form != Form::single) return false;
+  const auto rows = AnySet::register_rows();
+  return std::any_of(rows.begin(), rows.end(), [&](const KindRow& row) {
+    return row.id.number == image->parts.parts[0].kind && row.exact &&
+           row.input == InputForm::hashed;
+  });
+}
+
+}  // namespace
+
 SetFile open_set(const std::string& path, const Word& key_file, Verify verify) {
   if (is_remote(path)) return copy_remote_set(path, key_file);
-  OpenOptions options{.verify = verify};
-  if (key_file) options.key = read_key_file(*key_file);
-  auto image = open_image(path, options);
+  auto opened = MappedSet::open(path, options_of(key_file, verify, Bytes::mapped));
+  if (!opened) refuse_file(path, opened.error());
+  expect_key_used(path, key_file, opened->image);
+  SetFile file = set_of(path, std::move(opened->image));
+  file.guard = std::move(opened->guard);
+  return file;
+}
+
+SetFile open_set_to_change(const std::string& path, const Word& key_file) {
+  if (is_remote(path)) return copy_remote_set(path, key_file);
+  if (is_laid_out_anew(path, key_file)) {
+    SetFile file = open_set(path, key_file, Verify::checksums);
+    if (auto good = file.guard->check(); !good) refuse_file(path, good.error());
+    file.guard.reset();
+    return file;
+  }
+  auto image = open_image(path, options_of(key_file, Verify::checksums, Bytes::copied));
   if (!image) refuse_file(path, image.error());
-  if (key_file && image->hasher.mode() != HashMode::hardened)
-    refuse(fmt::format("{} is not hardened and has no secret key; leave --key-file out", path));
-  const Uuid uuid = image->uuid;
-  const bool key_is_elsewhere = image->key_is_elsewhere;
-  auto output = std::move(image->output);
-  auto set = AnySet::from_parts(std::move(image->parts), image->hasher, image->rules);
-  if (!set) refuse_file(path, set.error());
-  return {std::move(*set), uuid, key_is_elsewhere, std::move(output)};
+  expect_key_used(path, key_file, *image);
+  return set_of(path, std::move(*image));
 }
 
 Image image_of(const SetFile& file) {
@@ -42,8 +84,9 @@ Image image_of(const SetFile& file) {
           .output = file.output};
 }
 
-void save_set(const std::string& path, const SetFile& file, Overwrite overwrite) {
-  save_image(path, image_of(file), {overwrite}).value();
+void save_set(const std::string& path, const SetFile& file, Overwrite overwrite,
+              const std::function<Result<void>()>& before_commit) {
+  save_image(path, image_of(file), {overwrite, before_commit}).value();
 }
 
 void warn_if_overfull(const AnySet& set, const std::string& path, Messages& messages) {

@@ -1,6 +1,7 @@
 // A set file as the commands see it: opened, described.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <bloomery/storage/image.hpp>
 
 #include "flags.hpp"
+#include "mapped_set.hpp"
 #include "messages.hpp"
 #include "report.hpp"
 
@@ -23,7 +25,8 @@ struct SetFile {
   Uuid uuid{};
   bool key_is_elsewhere = false;
   std::optional<WrittenOutput> output = {};
-  std::shared_ptr<RedisSet> remote = {};  // of a set that is no file, but shared with others
+  std::shared_ptr<RedisSet> remote = {};        // of a set that is no file, but shared with others
+  std::shared_ptr<const MappedSet> guard = {};  // of a file that is mapped
 };
 
 // The error of the library, with the name of the file it is about.
@@ -33,11 +36,15 @@ struct SetFile {
 // Every refusal names the file. A key file for a set that has no secret key is refused: somebody
 // believes it to be hardened.
 SetFile open_set(const std::string& path, const Word& key_file, Verify verify);
+// For those who will save it again: read into memory with all its checksums, so that nothing that
+// others do to the file meanwhile gets into what is saved.
+SetFile open_set_to_change(const std::string& path, const Word& key_file);
 
 // The set with what the file knows beside it, as it is saved. Borrows from the set.
 Image image_of(const SetFile& file);
 // Under this name, in one step.
-void save_set(const std::string& path, const SetFile& file, Overwrite overwrite);
+void save_set(const std::string& path, const SetFile& file, Overwrite overwrite,
+              const std::function<Result<void>()>& before_commit = check_mapped_sets);
 
 // For those who ask a set that they did not fill.
 void warn_if_overfull(const AnySet& set, const std::string& path, Messages& messages);

@@ -32,21 +32,41 @@ Result<void> StateFile::hold_place(const SetFile& file) {
   return saved;
 }
 
-SetFile StateFile::open() const { return open_set(path_, key_file_, Verify::checksums); }
+SetFile StateFile::open() {
+  watch();
+  return open_set_to_change(path_, key_file_);
+}
+
+// What can not be watched can not be opened either, which says why.
+void StateFile::watch() {
+  watch_.reset();
+  if (auto begun = FileWatch::begin(path_)) watch_.emplace(std::move(*begun));
+}
+
+// Nothing is saved over what somebody else has put there or written to it.
+Result<void> StateFile::check_ours() const {
+  if (auto good = check_mapped_sets(); !good) return good.error();
+  if (!lock_) return {};
+  bool ours = lock_->holds(path_);
+  if (watch_) ours = watch_->expect_unchanged(path_).has_value() && ours;
+  if (ours) return {};
+  return Error{Code::mismatch, path_ +
+                                   " was changed, replaced or removed by another program during "
+                                   "this run, and is left as it is now; run again"};
+}
 
 Result<void> StateFile::save(const SetFile& file) {
-  if (lock_ && !lock_->holds(path_))
-    return Error{Code::mismatch, path_ +
-                                     " was replaced by another program during this run, and is "
-                                     "left as it is now; run again"};
+  if (auto ours = check_ours(); !ours) return ours;
   const Overwrite overwrite = exists_ ? Overwrite::replace : Overwrite::refuse;
-  if (auto saved = save_image(path_, image_of(file), {overwrite}); !saved) return saved;
+  const SaveOptions how{overwrite, [this] { return check_ours(); }};
+  if (auto saved = save_image(path_, image_of(file), how); !saved) return saved;
   exists_ = true;
   holds_place_ = false;
   if (!lock_) lock_.emplace();
   if (!lock_->move_to(path_))
     return Error{Code::mismatch,
                  path_ + " was taken by another program during this run; run again after it"};
+  watch();
   return {};
 }
 

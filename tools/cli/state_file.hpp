@@ -32,7 +32,7 @@ class StateFile {
 
   bool exists() const { return exists_; }
   const std::string& path() const { return path_; }
-  SetFile open() const;
+  SetFile open();
   // An Error, also when somebody else has changed the file.
   Result<void> save(const SetFile& file);
   // Saves a new set before there is anything in it, so that others wait for this run. Unless it is
@@ -40,11 +40,15 @@ class StateFile {
   Result<void> hold_place(const SetFile& file);
 
  private:
+  void watch();
+  Result<void> check_ours() const;
+
   std::string path_;
   Word key_file_;
   bool exists_;
   bool holds_place_ = false;
   std::optional<FileLock> lock_;
+  std::optional<FileWatch> watch_;  // since it was opened or saved
 };
 
 }  // namespace bloomery::cli

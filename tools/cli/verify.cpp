@@ -53,11 +53,15 @@ bool verify_one(const std::string& path, const VerifyFlags& flags, Messages& mes
         print_out(fmt::format("{}: ok ({} shards, all there and sealed)\n", path, shards));
       return true;
     }
+    const ReadingSet reading(path);
+    const auto watch = FileWatch::begin(path);
     auto image = verify_image(path);
     if (!image) refuse_file(path, image.error());
     // Any hash will do: the set is not asked anything.
     const auto set = AnySet::from_parts(std::move(image->parts), Hasher{}, image->rules);
     if (!set) refuse_file(path, set.error());
+    if (!watch) refuse_file(path, watch.error());
+    watch->expect_unchanged(path).value();
     progress.finish();
     const std::string kind(set->kind().name);
     report.flag("ok", true);
