@@ -87,8 +87,11 @@ Result<void> check_magic(const About& about, const StoredFile& file, const Slots
   const bool second =
       bytes.size() == slots.size() && starts_with_magic(bytes.subspan(detail::slot_bytes));
   constexpr std::size_t telling = 5;
-  if (second ||
-      (bytes.size() >= telling && std::memcmp(bytes.data(), detail::magic.data(), telling) == 0))
+  const bool same =
+      std::memcmp(bytes.data(), detail::magic.data(), std::min(bytes.size(), telling)) == 0;
+  if (same && size < telling)
+    return about.damaged("it is cut off after " + std::to_string(size) + " bytes");
+  if (second || same)
     return about.damaged("its first bytes are " + quoted(bytes) + " (was it copied in text mode?)");
   return about.not_ours("it begins with " + quoted(bytes));
 }

@@ -7,6 +7,7 @@
 #include <bloomery/storage/image.hpp>
 
 #include "command.hpp"
+#include "list_set.hpp"
 #include "remote_set.hpp"
 
 namespace bloomery::cli {
@@ -26,17 +27,22 @@ bool hardened(const std::string& path) {
 
 }  // namespace
 
-AskedSets::AskedSets(const std::vector<std::string>& paths, const AskFlags& flags, Verify verify,
-                     const std::function<void(const std::string&)>& reading) {
+AskedSets::AskedSets(const std::vector<std::string>& paths, const AskFlags& flags,
+                     const std::function<void(const std::string&)>& reading, Messages& messages) {
   const Word& key_file = flags.key_file;
-  bool key_used = paths.size() == 1;
+  bool key_used = paths.size() == 1 && !is_list(paths.front());
   for (const std::string& path : paths) {
     reading(path);
+    if (is_list(path)) {
+      const ListRules rules{flags.lines, normalizer_of(flags.keys)};
+      sets_.push_back(std::make_unique<One>(path, read_list(path, rules, messages), flags.keys));
+      continue;
+    }
     // Alone, a set that has no secret key is refused with the key.
     const bool with_key = key_file && (paths.size() == 1 || hardened(path));
     key_used |= with_key;
     sets_.push_back(std::make_unique<One>(
-        path, open_live_set(path, with_key ? key_file : Word(), verify), flags.keys));
+        path, open_live_set(path, with_key ? key_file : Word(), flags.verify), flags.keys));
     expect_line_keys(sets_.back()->file.set, path);
   }
   if (key_file && !key_used)

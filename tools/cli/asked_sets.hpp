@@ -1,7 +1,8 @@
 // Set files that are asked about the same lines, each by its own rules: hash, carriage returns,
-// normalisation, text or integers. Which part of a line is the key, the flags say for all.
+// normalisation, text or integers. Which part of a line is the key, the flags say for all. A plain
+// text list is as good as a set (list_set.hpp).
 //
-//    AskedSets sets(paths, {key_file, keys}, Verify::checksums, reading);
+//    AskedSets sets(paths, {key_file, keys, lines, Verify::checksums}, reading, messages);
 //    sets.ask(batch, inputs);      then sets.any()[i], and sets.each()[s].answers[i]
 //
 // If the set is wrong: a stranger is in one of n sets more often than in one alone; the chances add
@@ -27,6 +28,8 @@ namespace bloomery::cli {
 struct AskFlags {
   const Word& key_file;
   const KeyFlags& keys;
+  const LineFlags& lines;
+  Verify verify;
 };
 
 class AskedSets {
@@ -44,8 +47,8 @@ class AskedSets {
 
   // Refuses what can not be asked with lines. The key is for those of them that are hardened; there
   // must be one. `reading` hears the name of each file before it is read.
-  AskedSets(const std::vector<std::string>& paths, const AskFlags& flags, Verify verify,
-            const std::function<void(const std::string&)>& reading);
+  AskedSets(const std::vector<std::string>& paths, const AskFlags& flags,
+            const std::function<void(const std::string&)>& reading, Messages& messages);
 
   // Asks all of them about every line; one without a key is in none. Returns how many lines one of
   // them may contain.

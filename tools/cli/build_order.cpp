@@ -8,6 +8,7 @@
 #include <bloomery/sets/sharded.hpp>
 
 #include "command.hpp"
+#include "once_each.hpp"
 #include "remote_set.hpp"
 #include "set_file.hpp"
 #include "suggest.hpp"
@@ -16,7 +17,8 @@
 namespace bloomery::cli {
 namespace {
 
-constexpr double default_rate = 0.01;
+// As that of dedup: of a million strangers, one passes.
+constexpr double default_rate = 1e-6;
 
 const KindRow& row_named(const std::string& name) {
   if (const KindRow* row = AnySet::find_row(name)) return *row;
@@ -86,12 +88,14 @@ void add_build_flags(CLI::App& parser, BuildFlags& flags) {
       .add_option("--kind", flags.kind,
                   fmt::format("one of {}; blocked by default", fmt::join(kind_names(), ", ")))
       ->type_name("KIND");
-  add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3; 1% by default");
+  add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3; 1e-6 by default");
   parser.add_option("--range", flags.range, "bitmap and two-bit: which integers")
       ->type_name("A..B");
   parser.add_option("--most-count", flags.most_count, "spectral: how far it shall count; 65535")
       ->type_name("N");
   parser.add_flag("--removable", flags.removable, "spectral: keys shall be removable");
+  parser.add_flag("--multiset", flags.multiset,
+                  "cuckoo: a line that comes again is one more copy, to be removed by itself");
   parser.add_option("--shards", flags.shards, "sharded: how many; each at most 64 KiB by default")
       ->type_name("N");
   parser.add_option("--like", flags.like, "kind, size, hash and key rules of this set file")
@@ -114,7 +118,9 @@ void add_build_flags(CLI::App& parser, BuildFlags& flags) {
   add_progress_flag(parser, flags.speech);
 }
 
-Order order_of(const BuildFlags& flags) {
+namespace {
+
+Order planned_order(const BuildFlags& flags) {
   const bool remote = flags.output.path && is_remote(*flags.output.path);
   if (remote && (flags.like || !flags.allow.empty() || flags.size.memory))
     refuse(
@@ -159,6 +165,14 @@ Order order_of(const BuildFlags& flags) {
         "the kind {} is exact and planned from its --range; leave --keys and --rate out",
         order.row->id.name));
   if (flags.range) order.want.range = parse_range("--range", *flags.range).value();
+  return order;
+}
+
+}  // namespace
+
+Order order_of(const BuildFlags& flags) {
+  Order order = planned_order(flags);
+  if (flags.multiset) expect_copies(*order.row);
   return order;
 }
 

@@ -23,6 +23,7 @@ struct BuildFlags {
   Word like;
   Word most_count;
   bool removable = false;
+  bool multiset = false;
   std::vector<std::string> allow;
   LineFlags lines;
   KeyFlags keys;

@@ -16,10 +16,12 @@
 #include <bloomery/sets/any_set.hpp>
 
 #include "command.hpp"
+#include "false_matches.hpp"
 #include "file_lock.hpp"
 #include "flags.hpp"
 #include "inputs.hpp"
 #include "line_feed.hpp"
+#include "once_each.hpp"
 #include "progress.hpp"
 #include "remote_set.hpp"
 #include "report.hpp"
@@ -34,6 +36,7 @@ struct ChangeFlags {
   std::string set;
   bool quiet = false;
   bool strict = false;
+  bool multiset = false;
   LineFlags lines;
   KeyFlags keys;
   Word key_file;
@@ -51,6 +54,10 @@ F may be a set on a Redis server, redis://[:password@]host[:port]/database/name,
 that others use at the same time: lines are in it at once, also those before an
 error. The report then has in_doubt too: lines whose answer was lost with a
 connection.
+
+A cuckoo set gets one copy of each line, however often it comes in this run, beside
+those it has; --multiset makes every line a copy, to be removed by itself. Eight
+copies of a line are the most.
 
 A set that gets more keys than it was planned for takes them all the same, with a
 warning; --strict makes that exit code 3. A cuckoo set can be full: that is an
@@ -73,15 +80,19 @@ integer altogether.
 
 A line that is surely absent is passed over and counted. Remove only what was
 added: on approximate kinds a stranger that looks like a member (at the rate that
-`info` calls rate now) takes away what members need, and nothing can tell.
+`info` calls rate now) takes away what members need, and nothing can tell. How many
+of those removed probably were strangers is told from half a line on, by the lines
+that were absent; with --strict F then stays as it was, and the exit code is 3.
 
 F is replaced in one step when all lines are through: a run that fails or is killed
 leaves it as it was. Two that change F at the same time wait for each other.
 
-The report on standard output: that of build, with lines_in, removed and absent;
-with --skip-bad bad_in, of a normalised set not_normalized
+The report on standard output: that of build, with lines_in, removed, absent and
+expected_false (removed, and probably never added); with --skip-bad bad_in, of a
+normalised set not_normalized
 
-Exit codes: 0 something was removed, 1 nothing was there, 2 error.
+Exit codes: 0 something was removed, 1 nothing was there, 2 error; 3, with --strict,
+half a line or more would be removed wrongly, and nothing was.
 
 Examples:
   bloomery remove sessions.set expired.txt
@@ -189,10 +200,13 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
   const bool was_overfull = set.overfull();
   bool warned = false;
   std::uint64_t fresh = 0;
+  const KindRow& row = *AnySet::find_row(set.kind().name);
+  if (flags.multiset) expect_copies(row);
+  OnceEach once(row, flags.multiset);
   SetLines set_lines(set, flags.set, flags.keys, Outside::refused);
   const std::uint64_t lines =
       each_key_batch(flags, set_lines, messages, [&](auto keys, const Inputs& inputs) {
-        const auto added = set.add_all(keys);
+        const auto added = set.add_all(once.first_ones(keys));
         if (!added && added.error().code == Code::full)
           refuse(
               fmt::format("{}: the set is full; a line from {} on of {} found no room. {} is as "
@@ -221,6 +235,16 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
   return flags.strict && set.overfull() ? Exit::overfull : Exit::good;
 }
 
+void warn_of_strangers(const FalseMatches& found, std::uint64_t removed, bool kept,
+                       Messages& messages) {
+  messages.warning(fmt::format(
+      "about {} of {} removed lines were probably never added: {}. {}",
+      print_about(found.expected()), print_count(removed), found.cause(),
+      kept ? "It stays as it was, because of --strict"
+           : "What they took away others need, so members may be missing now; build the set again, "
+             "with a lower --rate"));
+}
+
 Exit run_remove(const ChangeFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   Change change(flags, "remove", messages);
@@ -229,27 +253,36 @@ Exit run_remove(const ChangeFlags& flags, Messages& messages) {
   if (set.input() == InputForm::hashed)
     if (const auto none = set.remove_all(std::span<const std::string_view>()); !none)
       refuse_file(flags.set, none.error());
-  std::uint64_t removed = 0;
+  AskedLines asked;
+  // Before: what is removed takes bits away.
+  const bool overfull = set.overfull();
+  const double rate = set.exact() ? 0 : overfull ? set.rate_now() : set.expected_rate_now();
   SetLines set_lines(set, flags.set, flags.keys);
   const std::uint64_t lines =
       each_key_batch(flags, set_lines, messages, [&](auto keys, const Inputs&) {
+        asked.lines += keys.size();
         const auto gone = set.remove_all(keys);
         if (!gone) refuse_file(flags.set, gone.error());
-        removed += *gone;
+        asked.matched += *gone;
       });
-  if (removed > 0) change.save();
+  FalseMatches found;
+  found.add(flags.set, rate, overfull, asked);
+  found.of_all(asked);
+  const bool keep = flags.strict && found.worth_telling();
+  if (found.worth_telling()) warn_of_strangers(found, asked.matched, keep, messages);
+  if (keep) return Exit::overfull;
+  if (asked.matched > 0) change.save();
   const InputKeys& keys = set_lines.keys();
-  const bool asked = keys.way().empty == EmptyKeys::one;
-  const std::uint64_t absent = lines - keys.bad() - (asked ? 0 : keys.empty()) - removed;
   warn_empty(messages, keys, keys.empty(), "passed over", "removes it");
-  if (absent > 0)
-    messages.warning(fmt::format("{} of {} lines were not in {}", print_count(absent),
+  if (asked.absent() > 0)
+    messages.warning(fmt::format("{} of {} lines were not in {}", print_count(asked.absent()),
                                  print_count(lines), flags.set));
   Report report = change.described(lines, set_lines);
-  report.count("removed", removed);
-  report.count("absent", absent);
+  report.count("removed", asked.matched);
+  report.count("absent", asked.absent());
+  report.real("expected_false", found.expected());
   change.print(std::move(report));
-  return removed > 0 ? Exit::good : Exit::nothing_found;
+  return asked.matched > 0 ? Exit::good : Exit::nothing_found;
 }
 
 }  // namespace
@@ -259,6 +292,8 @@ Command add_command(CLI::App& program) {
   CLI::App* parser = program.add_subcommand("add", "add lines to a set file");
   add_common_flags(*parser, *flags);
   parser->add_flag("--strict", flags->strict, "exit with 3 if the set is overfull");
+  parser->add_flag("--multiset", flags->multiset,
+                   "cuckoo: a line that comes again is one more copy, to be removed by itself");
   return {parser,
           "add [FLAGS] F [FILE...]",
           add_story,
@@ -270,6 +305,8 @@ Command remove_command(CLI::App& program) {
   auto flags = std::make_shared<ChangeFlags>();
   CLI::App* parser = program.add_subcommand("remove", "take lines out of a set file");
   add_common_flags(*parser, *flags);
+  parser->add_flag("--strict", flags->strict,
+                   "exit with 3 and change nothing if half a line or more is probably wrong");
   return {parser,
           "remove [FLAGS] F [FILE...]",
           remove_story,

@@ -5,8 +5,9 @@
 //
 // If the set is wrong: a stranger is printed, with the chance that `info` calls rate now; a line
 //          that is in the set is never left out. With --invert it is the other way round: what is
-//          printed is surely absent, and a few absent lines are missing. With --verify neither
-//          happens, as far as the list is that of the set.
+//          printed is surely absent, and a few absent lines are missing. How many that probably
+//          are is told from half a line on. With --verify neither happens, as far as the list is
+//          that of the set.
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -21,10 +22,13 @@
 #include "asked_sets.hpp"
 #include "command.hpp"
 #include "confirmed_hits.hpp"
+#include "false_matches.hpp"
 #include "flags.hpp"
 #include "inputs.hpp"
 #include "line_feed.hpp"
+#include "list_set.hpp"
 #include "report.hpp"
+#include "units.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -39,6 +43,7 @@ struct CheckFlags {
   std::vector<std::string> lists;
   bool trust = false;
   bool stats = false;
+  bool strict = false;
   LineFlags lines;
   KeyFlags keys;
   Word key_file;
@@ -52,7 +57,12 @@ struct CheckFlags {
 constexpr const char* story =
     R"(A line that was added is always printed. A stranger is printed now and then: how
 often, `bloomery info F` tells as "rate now". With --invert the lines that are
-surely not in F are printed.
+surely not in F are printed, and such a stranger is missing.
+
+When half a line or more of what matched is expected to be false, a warning says
+how many, and --strict makes it exit code 3. It is told from the lines that were
+absent: each stands for rate / (1 - rate) strangers that matched. That holds for
+different lines; one that comes again gets the same answer again.
 
 Several sets are named with -s, and then all other words are FILEs: what one of
 them may contain is printed, with --invert what is surely in none. --which puts the
@@ -67,6 +77,10 @@ lines are printed as they came. -k, --csv and --json-key take a part of each lin
 bitmap and two-bit are asked with unsigned integers; a line that is none is an
 error.
 
+F may also be a plain text list, compressed or not, or - for standard input: its
+lines are keys as they are, kept exactly (18 to 23 bytes of memory each), without a
+carriage return at their end, and normalised with --normalize as the lines asked.
+
 --verify LIST confirms hits against the lines that F was built from: only true
 members are printed, and with --invert all that are none. The input is read, then
 LIST, which may be larger than memory, then the input again; from a pipe, which can
@@ -77,18 +91,20 @@ F is read with all its checksums first; --trust skips those of the payload, for
 an instant start with a large file that was verified before.
 
 Exit codes, as grep: 0 something was printed (or would have been, with -q or
--c), 1 nothing, 2 error.
+-c), 1 nothing, 2 error; 3, with --strict, half a line or more is probably wrong.
 
 The report (--stats or --json, on standard error): lines_in, matched, absent,
-seconds; with --skip-bad also bad_in; with --verify also verified and
-false_positives (lines that matched), and lines_listed (that were read of LIST);
-with -s also sets, each with set, kind, matched and absent
+expected_false (matches that are probably false), seconds; with --skip-bad also
+bad_in; with --verify also verified and false_positives (lines that matched), and
+lines_listed (that were read of LIST); with -s also sets, each with set, kind,
+matched, absent and expected_false
 
 Examples:
   bloomery check seen.bloom urls.txt
   bloomery check -v seen.bloom urls.txt > new.txt
   if bloomery check -q seen.bloom <<< "$url"; then echo seen; fi
   bloomery check -s mon.bloom -s tue.bloom --which urls.txt
+  bloomery check blocked.txt urls.txt
   bloomery check --csv --column email blocked.bloom customers.csv
   bloomery check breached.bloom --verify breached.txt passwords.txt
 )";
@@ -101,7 +117,7 @@ void add_flags(CLI::App& parser, CheckFlags& flags) {
   parser.add_flag("--which", flags.which, "print the name of the set and a tab before the line");
   parser.add_flag("-v,--invert", flags.invert, "print the lines that are surely absent");
   parser.add_flag("-c,--count", flags.count, "print only how many lines that would be");
-  parser.add_flag("-q,--quiet", flags.quiet, "print nothing; the exit code answers");
+  parser.add_flag("-q,--quiet", flags.quiet, "print no line; the exit code answers, warnings stay");
   parser
       .add_option("--verify", flags.lists,
                   "confirm hits in the lines the set was built from; may be given several times")
@@ -110,6 +126,8 @@ void add_flags(CLI::App& parser, CheckFlags& flags) {
       ->take_all();
   parser.add_flag("--trust", flags.trust, "skip the checksums of the payload");
   parser.add_flag("--stats", flags.stats, "the report on standard error");
+  parser.add_flag("--strict", flags.strict,
+                  "exit with 3 if half a line or more of the matches is probably false");
   add_line_flags(parser, flags.lines);
   add_key_flags(parser, flags.keys, "they count as absent");
   add_key_file_flag(parser, flags.key_file);
@@ -120,6 +138,7 @@ void add_flags(CLI::App& parser, CheckFlags& flags) {
 
 struct Counts {
   std::uint64_t lines_in = 0;
+  std::uint64_t keys_asked = 0;    // lines that have a key
   std::uint64_t bad_in = 0;        // without a key: absent
   std::uint64_t empty = 0;         // with an empty one
   std::uint64_t dropped = 0;       // of those, passed over
@@ -128,7 +147,8 @@ struct Counts {
   std::uint64_t lines_listed = 0;  // of the list
 
   // Of the batch in hand.
-  void note(const InputKeys& keys) {
+  void note(const InputKeys& keys, std::uint64_t lines) {
+    keys_asked += lines - keys.without_key().size();
     bad_in += keys.bad_in_batch();
     empty += keys.empty_in_batch();
     dropped += keys.dropped_in_batch();
@@ -136,6 +156,7 @@ struct Counts {
   std::uint64_t hits(bool invert) const {
     return invert ? lines_in - dropped - verified : verified;
   }
+  AskedLines asked(std::uint64_t by_set) const { return {keys_asked, by_set}; }
 };
 
 // What is told of a check, and where its lines come from and go to.
@@ -225,7 +246,7 @@ Counts Check::plain() {
     counts.lines_in += batch.size();
     counts.matched += sets_.ask(batch, inputs);
     print_header(inputs);
-    counts.note(keys());
+    counts.note(keys(), batch.size());
     counts.verified = counts.matched;
     if (flags_.prints_lines())
       for (std::size_t i = 0; i < batch.size(); ++i) print_answer(batch[i], i);
@@ -254,7 +275,7 @@ Counts Check::first_pass(ConfirmedHits& hits) {
     counts.lines_in += batch.size();
     const std::uint64_t matched = sets_.ask(batch, inputs);
     print_header(inputs);
-    counts.note(keys());
+    counts.note(keys(), batch.size());
     counts.matched += matched;
     const bool decided = matched == 0 && (!flags_.invert || again || !flags_.prints_lines());
     if (decided) return true;
@@ -318,11 +339,46 @@ void Check::print_kept(const ConfirmedHits& hits, Counts& counts) {
   if (!flushed && !out_.reader_gone()) throw Failure(flushed.error());
 }
 
-Report report_of(const CheckFlags& flags, const Counts& counts, const AskedSets& sets) {
+// A list confirms every match, so none of them is false.
+FalseMatches false_matches(const CheckFlags& flags, const Counts& counts, const AskedSets& sets) {
+  FalseMatches found;
+  const bool confirmed = !flags.lists.empty();
+  for (const auto& one : sets.each())
+    found.add(one->name, one->file.set, counts.asked(confirmed ? 0 : one->matched));
+  found.of_all(counts.asked(confirmed ? 0 : counts.matched));
+  return found;
+}
+
+// What may be wrong, and about how much of it. At the bound nobody knows: it may be all.
+std::string what_is_false(const CheckFlags& flags, const Counts& counts, double expected) {
+  const bool all = expected > 0.99 * static_cast<double>(counts.matched);
+  const std::string matches = print_count(counts.matched);
+  if (all && flags.invert)
+    return fmt::format("all of the {} lines that are withheld may be absent", matches);
+  if (all) return fmt::format("all of the {} matches may be false", matches);
+  const std::string about = print_about(expected);
+  if (flags.invert)
+    return fmt::format("about {} of the {} lines that are withheld are probably absent", about,
+                       matches);
+  return fmt::format("about {} of {} matches are probably false", about, matches);
+}
+
+void warn(const CheckFlags& flags, const Counts& counts, const FalseMatches& found,
+          Messages& messages) {
+  if (!found.worth_telling()) return;
+  const bool one = found.each().size() == 1;
+  messages.warning(fmt::format("{}: {}; {}{}", what_is_false(flags, counts, found.expected()),
+                               found.cause(), found.advice(),
+                               one ? ", or confirm the matches with --verify LIST" : ""));
+}
+
+Report report_of(const CheckFlags& flags, const Counts& counts, const AskedSets& sets,
+                 const FalseMatches& found) {
   Report report;
   report.count("lines_in", counts.lines_in);
   report.count("matched", counts.matched);
   report.count("absent", counts.lines_in - counts.dropped - counts.matched);
+  report.real("expected_false", found.expected());
   if (flags.keys.skip_bad) report.count("bad_in", counts.bad_in);
   if (flags.keys.part_of_line() || flags.keys.empty) report.count("empty_keys", counts.empty);
   if (!flags.lists.empty()) {
@@ -332,12 +388,14 @@ Report report_of(const CheckFlags& flags, const Counts& counts, const AskedSets&
   }
   if (flags.sets.empty()) return report;
   std::vector<Report> rows;
-  for (const auto& one : sets.each()) {
+  for (std::size_t i = 0; i < sets.each().size(); ++i) {
+    const auto& one = sets.each()[i];
     Report& row = rows.emplace_back();
     row.text("set", one->name);
     row.text("kind", std::string(one->file.set.kind().name));
     row.count("matched", one->matched);
     row.count("absent", counts.lines_in - counts.dropped - one->matched);
+    row.real("expected_false", found.each()[i].expected);
   }
   report.rows("sets", std::move(rows));
   return report;
@@ -374,14 +432,16 @@ Exit run(const CheckFlags& flags, Messages& messages) {
   using Clock = std::chrono::steady_clock;
   obey(flags.speech, messages);
   expect_flags_fit(flags);
+  const std::vector<std::string> paths = flags.sets.empty() ? std::vector{flags.set} : flags.sets;
+  expect_stdin_once(paths, flags.files);
   const auto start = Clock::now();
   Progress opening(messages, flags.quiet ? When::never : progress_of(flags.speech), Phase{"sets"});
-  AskedSets sets(flags.sets.empty() ? std::vector{flags.set} : flags.sets,
-                 {flags.key_file, flags.keys}, flags.trust ? Verify::header : Verify::checksums,
-                 [&](const std::string& path) { opening.rename("reading " + path); });
+  const Verify verify = flags.trust ? Verify::header : Verify::checksums;
+  AskedSets sets(
+      paths, {flags.key_file, flags.keys, flags.lines, verify},
+      [&](const std::string& path) { opening.rename("reading " + path); }, messages);
   opening.finish();
-  if (!flags.quiet)
-    for (const auto& one : sets.each()) warn_if_overfull(one->file.set, one->name, messages);
+  for (const auto& one : sets.each()) warn_if_overfull(one->file.set, one->name, messages);
   expect_inputs(flags);
   Check check(flags, sets, messages);
   const Counts counts = flags.lists.empty() ? check.plain() : check.verified();
@@ -390,11 +450,14 @@ Exit run(const CheckFlags& flags, Messages& messages) {
   if (!flags.quiet)
     warn_empty(messages, sets.only().keys.keys(), counts.empty, "taken for absent", "asks for it");
   if (flags.count && !flags.quiet) print_counts(flags, counts, sets);
+  const FalseMatches found = false_matches(flags, counts, sets);
+  warn(flags, counts, found, messages);
   if (flags.speech.json || flags.stats) {
-    Report report = report_of(flags, counts, sets);
+    Report report = report_of(flags, counts, sets, found);
     report.seconds("seconds", std::chrono::duration<double>(Clock::now() - start).count());
     messages.plain(flags.speech.json ? report.as_json() : report.as_text());
   }
+  if (flags.strict && found.worth_telling()) return Exit::overfull;
   return counts.hits(flags.invert) > 0 ? Exit::good : Exit::nothing_found;
 }
 
@@ -402,7 +465,8 @@ Exit run(const CheckFlags& flags, Messages& messages) {
 
 Command check_command(CLI::App& program) {
   auto flags = std::make_shared<CheckFlags>();
-  CLI::App* parser = program.add_subcommand("check", "print the lines that may be in a set file");
+  CLI::App* parser = program.add_subcommand(
+      "check", "print the lines that may be in a set file, or are in a list");
   add_flags(*parser, *flags);
   return {parser,
           "check [FLAGS] F [FILE...]   (or -s F -s F ... [FILE...])",

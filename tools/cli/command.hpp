@@ -22,7 +22,7 @@ enum class Exit : int {
   good = 0,
   nothing_found = 1,  // check: no line was printed; count, remove, fold: nothing to do
   error = 2,
-  overfull = 3,  // with --strict only
+  overfull = 3,  // with --strict only; also: half a line or more is probably wrong
 };
 
 struct Command {
@@ -46,7 +46,8 @@ Command fold_command(CLI::App& program);
 Command verify_command(CLI::App& program);
 Command ints_command(CLI::App& program);
 Command bench_command(CLI::App& program);
-// These two tell about all commands, themselves included; the list must outlive them.
+// These tell about all commands, themselves included; the list must outlive them.
+Command help_command(CLI::App& program, const std::vector<Command>& commands);
 Command completions_command(CLI::App& program, const std::vector<Command>& commands);
 Command man_command(CLI::App& program, const std::vector<Command>& commands);
 

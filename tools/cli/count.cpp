@@ -1,6 +1,7 @@
 // bloomery count: how often was each line added to a set?
 //
-// If the set is wrong: a count is too high, never too low; at the set's end it means "or more".
+// If the set is wrong: a count is too high, never too low; at the set's end it means "or more". How
+//          many lines that were never added probably have a count is told from half a line on.
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
@@ -13,6 +14,7 @@
 #include <bloomery/sets/any_set.hpp>
 
 #include "command.hpp"
+#include "false_matches.hpp"
 #include "flags.hpp"
 #include "inputs.hpp"
 #include "line_feed.hpp"
@@ -29,6 +31,7 @@ struct CountFlags {
   std::string set;
   bool trust = false;
   bool stats = false;
+  bool strict = false;
   LineFlags lines;
   KeyFlags keys;
   Word key_file;
@@ -42,16 +45,19 @@ constexpr const char* story =
 spectral (up to its --most-count), counting (up to 15) and two-bit (up to 2).
 
 A count is never too low; it is too high for a line that looks like others, about
-as often as `info` says under rate now. A count at the end of what the set can
-hold means that often or more: a warning at the end says so.
+as often as `info` says under rate now. When half a line or more that was never
+added is expected to have a count, a warning says how many, and --strict makes it
+exit code 3. A count at the end of what the set can hold means that often or more:
+a warning at the end says so.
 
 The rules of the set apply: carriage returns, normalisation. -k, --csv and --json-key
 take a part of each line as the key; the line is printed whole, a CSV header is not.
 
-Exit codes: 0 some line was counted, 1 all counts are 0, 2 error.
+Exit codes: 0 some line was counted, 1 all counts are 0, 2 error; 3, with --strict,
+half a line or more is probably wrong.
 
 The report (--stats or --json, on standard error): lines_in, matched, absent,
-at_the_end, most_count, seconds; with --skip-bad also bad_in
+expected_false, at_the_end, most_count, seconds; with --skip-bad also bad_in
 
 Examples:
   bloomery build --kind spectral -o visits.set visits.txt
@@ -60,7 +66,8 @@ Examples:
 
 struct Found {
   std::uint64_t lines = 0;
-  std::uint64_t bad = 0;  // without a key, and not printed
+  std::uint64_t asked = 0;  // with a key
+  std::uint64_t bad = 0;    // without a key, and not printed
   std::uint64_t empty = 0;
   std::uint64_t dropped = 0;  // those with an empty key, and not printed
   std::uint64_t matched = 0;
@@ -90,6 +97,7 @@ Found count_all(const CountFlags& flags, const AnySet& set, LineWriter& out, Mes
       out.append(rules.delimiter);
     }
     found.lines += batch.size();
+    found.asked += batch.size() - made.without_key().size();
     found.bad += made.bad_in_batch();
     found.dropped += made.dropped_in_batch();
     return true;
@@ -97,6 +105,20 @@ Found count_all(const CountFlags& flags, const AnySet& set, LineWriter& out, Mes
   warn_empty(messages, keys.keys(), keys.keys().empty(), "counted as 0", "asks for it");
   found.empty = keys.keys().empty();
   return found;
+}
+
+// What probably has a count and was never added; told if it is half a line or more.
+FalseMatches false_matches(const CountFlags& flags, const AnySet& set, const Found& found,
+                           Messages& messages) {
+  const AskedLines asked{found.asked, found.matched};
+  FalseMatches told;
+  told.add(flags.set, set, asked);
+  told.of_all(asked);
+  if (told.worth_telling())
+    messages.warning(fmt::format(
+        "about {} of {} lines that have a count were probably never added: {}; {}",
+        print_about(told.expected()), print_count(found.matched), told.cause(), told.advice()));
+  return told;
 }
 
 Exit run(const CountFlags& flags, Messages& messages) {
@@ -126,11 +148,13 @@ Exit run(const CountFlags& flags, Messages& messages) {
         fmt::format("the count {0} means {0} times or more, because {1} counts no "
                     "further; lines that have it: {2}",
                     file.set.most_count(), flags.set, print_count(found.at_the_end)));
+  const FalseMatches false_ones = false_matches(flags, file.set, found, messages);
   if (flags.speech.json || flags.stats) {
     Report report;
     report.count("lines_in", found.lines);
     report.count("matched", found.matched);
     report.count("absent", found.lines - found.bad - found.dropped - found.matched);
+    report.real("expected_false", false_ones.expected());
     if (flags.keys.skip_bad) report.count("bad_in", found.bad);
     if (flags.keys.part_of_line() || flags.keys.empty) report.count("empty_keys", found.empty);
     report.count("at_the_end", found.at_the_end);
@@ -138,6 +162,7 @@ Exit run(const CountFlags& flags, Messages& messages) {
     report.seconds("seconds", std::chrono::duration<double>(Clock::now() - start).count());
     messages.plain(flags.speech.json ? report.as_json() : report.as_text());
   }
+  if (flags.strict && false_ones.worth_telling()) return Exit::overfull;
   return found.matched > 0 ? Exit::good : Exit::nothing_found;
 }
 
@@ -148,6 +173,8 @@ Command count_command(CLI::App& program) {
   CLI::App* parser = program.add_subcommand("count", "print how often each line was added");
   parser->add_flag("--trust", flags->trust, "skip the checksums of the payload");
   parser->add_flag("--stats", flags->stats, "the report on standard error");
+  parser->add_flag("--strict", flags->strict,
+                   "exit with 3 if half a line or more has a false count");
   add_line_flags(*parser, flags->lines);
   add_key_flags(*parser, flags->keys, "they are not printed");
   add_key_file_flag(*parser, flags->key_file);

@@ -18,14 +18,17 @@
 #include <bloomery/engines/tallies.hpp>
 #include <bloomery/sets/any_set.hpp>
 
+#include "against_sets.hpp"
 #include "command.hpp"
 #include "dedup_flags.hpp"
 #include "dedup_keys.hpp"
 #include "dedup_set.hpp"
+#include "false_matches.hpp"
 #include "flags.hpp"
 #include "input_keys.hpp"
 #include "inputs.hpp"
 #include "key_flags.hpp"
+#include "list_set.hpp"
 #include "progress.hpp"
 #include "remote_set.hpp"
 #include "report.hpp"
@@ -101,7 +104,8 @@ class DedupRun {
     if (reader_gone_) return Exit::good;
     warn(report);
     tell(report);
-    return flags_.strict && set().overfull() ? Exit::overfull : Exit::good;
+    const bool loses = set().overfull() || report.expected_lost >= told_from;
+    return flags_.strict && loses ? Exit::overfull : Exit::good;
   }
 
  private:
@@ -166,32 +170,15 @@ class DedupRun {
       refuse(fmt::format("{} {} carriage returns; leave --crlf out", *flags_.state,
                          strip ? "strips" : "keeps"));
     spelling_ = {strip, normalizer_of(flags_.keys, set(), *flags_.state)};
+    against_.expect_spelled_as(spelling_, flags_);
     how_.make_keys = keys_.made_with(spelling_);
     how_.on_head = keys_.on_head(flags_.files);
   }
 
   void open_against() {
-    // Their addresses are lent out.
-    against_.reserve(flags_.against.size());
-    for (const std::string& path : flags_.against) {
-      against_.push_back({open_set(path, against_key(path), Verify::checksums), {}});
-      Other& other = against_.back();
-      expect_line_keys(other.file.set, path);
-      if (other.file.set.input() != InputForm::hashed)
-        refuse(fmt::format("{} is a set of integers; 'bloomery check -v' asks it", path));
-      warn_if_overfull(other.file.set, path, messages_);
-      // --normalize is for the set that is made; others know their own.
-      other.spelling = {other.file.set.rules().strip_cr,
-                        normalizer_of(KeyFlags{}, other.file.set, path)};
-      how_.against.push_back({&other.file.set, keys_.made_with(other.spelling)});
-    }
-  }
-
-  // A key file is for those sets that want one.
-  Word against_key(const std::string& path) const {
-    if (!flags_.hash.key_file) return {};
-    const auto image = open_image(path, {.verify = Verify::header});
-    return image || image.error().code != Code::mismatch ? Word{} : flags_.hash.key_file;
+    against_.open(flags_, when(), messages_);
+    for (const AgainstSets::One& one : against_.each())
+      how_.against.push_back({&one.file.set, keys_.made_with(one.spelling)});
   }
 
   // -- where lines go -----------------------------------------------------------------------------
@@ -505,15 +492,21 @@ class DedupRun {
                                        "not taken for repeats",
                                        "takes them for repeats of each other, --empty drop leaves "
                                        "them out"));
-    if (report.expected_lost <= 0.5) return;
-    messages_.warning(
-        fmt::format("about {} new lines were probably taken for repeats and {}; {}a lower --rate "
-                    "makes fewer",
-                    print_real(report.expected_lost),
-                    flags_.repeated         ? "printed"
-                    : flags_.tally.distinct ? "not counted"
-                                            : "lost",
-                    remote_ ? "" : "--exact makes no such error, "));
+    if (report.expected_lost < told_from) return;
+    messages_.warning(fmt::format("about {} new lines were probably taken for repeats and {}; {}",
+                                  print_about(report.expected_lost),
+                                  flags_.repeated         ? "printed"
+                                  : flags_.tally.distinct ? "not counted"
+                                                          : "lost",
+                                  advice_lost()));
+  }
+
+  // For the set that loses most: that of this run, or one of --against.
+  std::string advice_lost() {
+    const double own_rate = set().exact() ? 0 : set().rate_now();
+    if (std::string other = against_.advice_if_worse_than(own_rate); !other.empty()) return other;
+    return fmt::format("{}a lower --rate makes fewer",
+                       remote_ ? "" : "--exact makes no such error, ");
   }
 
   void tell(const DedupReport& found) {
@@ -553,11 +546,7 @@ class DedupRun {
   const bool resumable_;
   SetWant want_;
   Spelling spelling_;
-  struct Other {
-    SetFile file;
-    Spelling spelling;
-  };
-  std::vector<Other> against_;
+  AgainstSets against_;
   std::optional<StateFile> state_;
   std::optional<SetFile> file_;
   SizedBy by_ = SizedBy::sample;
@@ -578,6 +567,7 @@ void give_back_what_is_freed() {
 Exit run(const DedupFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   expect_fitting(flags);
+  expect_stdin_once(flags.against, flags.files);
   expect_input(flags.files, "dedup");
   if (flags.size.memory) give_back_what_is_freed();
   return DedupRun(flags, messages).run();

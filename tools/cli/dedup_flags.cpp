@@ -120,7 +120,8 @@ Without --keys, files are sampled to size the set, and for a pipe the set grows.
 --memory is a hard cap on the whole program, but for a line longer than 256 KiB,
 which is held whole beside it. If the lines do not fit it at the rate asked for,
 files are refused before anything is printed; for a pipe a warning comes at that
-moment, and --strict makes it exit code 3.
+moment. --strict makes it exit code 3 when the set is overfull, and whenever half a
+line or more was probably lost, by it or by a set of --against.
 
 --state F keeps the set in a file: lines that an earlier run printed are repeats.
 With --output the two always agree. F is saved every 60 seconds (--checkpoint),
@@ -154,13 +155,15 @@ The key of a line is the whole line, or a part of it (--field, --csv, --json-key
 spelled in one way if wanted (--normalize); what is printed is the line as it
 came. Lines whose key is empty or null are no repeats of each other (--empty). A CSV
 header is printed once. --against F drops what a set file has, by the
-spelling that is stored in F.
+spelling that is stored in F; or what a plain text list has, compressed or not, whose
+lines are keys as they are, in the spelling of this run.
 
 The report (--stats, --json, or when standard error is a terminal):
   lines_in, lines_out, repeats, memory_bytes, rate_now, expected_lost, seconds,
   bytes_in; with --count, --unique and --keep last also distinct, spool_bytes
 
-Exit codes: 0 good, 2 error, 3 overfull with --strict.
+Exit codes: 0 good, 2 error; 3, with --strict, the set is overfull or half a line or
+more was probably lost.
 
 Examples:
   bloomery dedup access.log > once.log
@@ -193,8 +196,9 @@ void add_dedup_flags(CLI::App& parser, DedupFlags& flags) {
                   "how often the state is saved: 60s, 5min; 60s by default with --output")
       ->type_name("TIME");
   parser
-      .add_option("--against", flags.against,
-                  "drop the lines that this set file has; may be given several times")
+      .add_option(
+          "--against", flags.against,
+          "drop the lines that this set file, or plain list, has; may be given several times")
       ->type_name("F")
       ->expected(1)
       ->take_all();
@@ -219,7 +223,9 @@ void add_dedup_flags(CLI::App& parser, DedupFlags& flags) {
   add_key_file_flag(parser, flags.hash.key_file);
   parser.add_flag("--stats", flags.stats, "the report on standard error");
   parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
-  parser.add_flag("--strict", flags.strict, "exit with 3 if the set became overfull");
+  parser.add_flag(
+      "--strict", flags.strict,
+      "exit with 3 if the set became overfull or half a line or more was probably lost");
   add_speech_flags(parser, flags.speech);
   add_progress_flag(parser, flags.speech);
 }

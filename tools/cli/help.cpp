@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
+#include <memory>
 
 #include "flag_facts.hpp"
+#include "suggest.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -59,11 +61,21 @@ FILE may be - for standard input, which is also read when no FILE is given.
 Units: keys are decimal (10M = 10,000,000), memory is binary (2G = 2 GiB),
 rates are 0.01, 1e-3, 0.1% or 1/1000.
 
-Exit codes: 0 good, 1 nothing found, 2 error, 3 overfull with --strict.
+Exit codes: 0 good, 1 nothing found, 2 error; 3, with --strict only, a set is
+overfull, or half a line or more is probably lost or wrong.
 
 Environment:
   NO_COLOR       no colours when set
   BLOOMERY_CPU   scalar, avx2 or avx512: which kernels to use; all give the same answers
+)";
+
+constexpr const char* help_story =
+    R"(Without a COMMAND it tells what `bloomery --help` does.
+
+Exit codes: 0 good, 2 error.
+
+Examples:
+  bloomery help dedup
 )";
 
 }  // namespace
@@ -82,11 +94,41 @@ std::string program_help(std::span<const Command> commands, HelpLength length) {
   for (const Command& command : commands)
     text +=
         fmt::format("  {:<11} {}\n", command.parser->get_name(), command.parser->get_description());
-  text += "\n'bloomery COMMAND -h' lists the flags of a command, '--help' explains it.\n";
+  text +=
+      "\n'bloomery COMMAND -h' lists the flags of a command, '--help' or 'bloomery help COMMAND' "
+      "explains it.\n";
   if (length == HelpLength::full) text += convention_text;
   return text;
 }
 
 std::string_view conventions() { return convention_text; }
+
+std::string no_such_command(const std::string& word, std::span<const Command> commands) {
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.parser->get_name());
+  return fmt::format("there is no command '{}'.{} 'bloomery -h' lists them", word,
+                     did_you_mean(word, names));
+}
+
+Command help_command(CLI::App& program, const std::vector<Command>& commands) {
+  auto words = std::make_shared<std::vector<std::string>>();
+  CLI::App* parser = program.add_subcommand("help", "explain a command, as its --help does");
+  const auto run = [words, &commands](Messages&) {
+    if (words->size() > 1)
+      refuse(fmt::format("unexpected argument '{}'; 'bloomery help COMMAND' explains one command",
+                         words->at(1)));
+    if (words->empty()) {
+      print_out(program_help(commands, HelpLength::full));
+      return Exit::good;
+    }
+    for (const Command& command : commands) {
+      if (command.parser->get_name() != words->front()) continue;
+      print_out(command_help(command, HelpLength::full));
+      return Exit::good;
+    }
+    refuse(no_such_command(words->front(), commands));
+  };
+  return {parser, "help [COMMAND]", help_story, {.rest = words.get()}, run};
+}
 
 }  // namespace bloomery::cli

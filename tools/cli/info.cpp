@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
+#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -82,6 +83,19 @@ void describe_keys(Report& report, const SetFile& file) {
   if (!set.rules().normalisation.empty()) report.text("normalisation", set.rules().normalisation);
 }
 
+// The facts are written for people; those that are numbers are numbers in the report.
+void describe_shape(Report& report, const AnySet& set) {
+  for (const auto& [name, value] : set.shape_facts()) {
+    std::uint64_t number = 0;
+    const char* const end = value.data() + value.size();
+    const auto read = std::from_chars(value.data(), end, number);
+    if (read.ec == std::errc{} && read.ptr == end)
+      report.count("shape_" + name, number);
+    else
+      report.text("shape_" + name, value);
+  }
+}
+
 // What --measure and --seed say, read before the file: a wrong word shall not wait for it.
 struct MeasureOrder {
   bool wanted = false;
@@ -140,8 +154,7 @@ Exit run(const InfoFlags& flags, Messages& messages) {
     report.count("room_left", set.capacity() > keys ? set.capacity() - keys : 0);
   report.flag("overfull", set.overfull());
   // The shape of an exact map is its range.
-  if (!set.range())
-    for (const auto& [name, value] : set.shape_facts()) report.text("shape_" + name, value);
+  if (!set.range()) describe_shape(report, set);
   if (const auto stuck = set.stuck()) report.count("stuck_counters", *stuck);
   if (const auto range = set.range())
     report.text("range", fmt::format("{}..{}", range->low, range->high));

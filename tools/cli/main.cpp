@@ -1,7 +1,8 @@
 // The command `bloomery`: names the commands, reads the command line, turns failures into sentences
 // and exit codes.
 //
-//    0 good    1 nothing found    2 error, also of usage    3 overfull with --strict
+//    0 good    1 nothing found    2 error, also of usage    3 with --strict: overfull,
+//                                                                 or a line is probably wrong
 //
 // A reader that goes away (`| head`) ends a command quietly with 0: whoever closed the pipe has
 // what they wanted.
@@ -52,18 +53,13 @@ void name_commands(CLI::App& program, std::vector<Command>& commands) {
   commands.push_back(verify_command(program));
   commands.push_back(ints_command(program));
   commands.push_back(bench_command(program));
+  commands.push_back(help_command(program, commands));
   commands.push_back(completions_command(program, commands));
   commands.push_back(man_command(program, commands));
   for (Command& command : commands) {
     command.parser->set_help_flag("-h", "this text");
     command.parser->set_help_all_flag("--help", "more: how it works, exit codes, examples");
   }
-}
-
-std::vector<std::string> names_of(std::span<const Command> commands) {
-  std::vector<std::string> names;
-  for (const Command& command : commands) names.push_back(command.parser->get_name());
-  return names;
 }
 
 std::vector<std::string> flags_of(const CLI::App& parser) {
@@ -113,8 +109,7 @@ Exit refuse_first_word(const std::string& word, std::span<const Command> command
                     "the commands",
                     word, did_you_mean(word, flags)));
   } else {
-    messages.error(fmt::format("there is no command '{}'.{} 'bloomery -h' lists them", word,
-                               did_you_mean(word, names_of(commands))));
+    messages.error(no_such_command(word, commands));
   }
   return Exit::error;
 }

@@ -13,6 +13,10 @@
 namespace bloomery::cli {
 
 void refuse_file(const std::string& path, const Error& error) {
+  if (error.code == Code::not_ours)
+    throw Failure(Error{error.code, fmt::format("{}; 'bloomery build -o F {}' makes a set of a "
+                                                "list of lines",
+                                                error.sentence, path)});
   // Library sentences about an image may name the file already.
   if (error.sentence.find(path) != std::string::npos) throw Failure(error);
   throw Failure(Error{error.code, fmt::format("{}: {}", path, error.sentence)});

@@ -296,6 +296,15 @@ std::string print_real(double value) {
   return fmt::format("{:.4g}", value);
 }
 
+std::string print_about(double value) {
+  constexpr double most = 1e18;
+  if (!(value < most)) return print_real(value);
+  if (value < 10) return fmt::format("{:.2g}", value);
+  double unit = 1;
+  while (value / unit >= 999.5) unit *= 10;
+  return print_count(static_cast<std::uint64_t>(std::llround(value / unit) * std::llround(unit)));
+}
+
 std::string print_seconds(double seconds) {
   if (!std::isfinite(seconds)) return print_real(seconds);
   if (seconds < 100) return fmt::format("{:.2f} s", seconds);

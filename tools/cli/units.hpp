@@ -42,6 +42,8 @@ std::string print_bytes(std::uint64_t bytes);
 std::string print_rate(double rate);
 // Three or four digits that matter; the same two words.
 std::string print_real(double value);
+// An expected number of lines: 0.62 as "0.6", 43912.4 as "43,900".
+std::string print_about(double value);
 std::string print_seconds(double seconds);
 
 }  // namespace bloomery::cli
