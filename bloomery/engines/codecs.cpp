@@ -1,6 +1,7 @@
 #include <bloomery/engines/codecs.hpp>
 
 #include <bzlib.h>
+#include <lz4frame.h>
 #include <lzma.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -219,6 +220,55 @@ class ZstdDecoder final : public Decoder {
   bool any_frame_ = false;  // one was read to its end
 };
 
+// Frames, and skippable frames between them. A frame of a dictionary is refused: without it liblz4
+// would try all the same.
+class Lz4Decoder final : public Decoder {
+ public:
+  bool start() {
+    return LZ4F_isError(LZ4F_createDecompressionContext(&stream_, LZ4F_VERSION)) == 0;
+  }
+  ~Lz4Decoder() override { LZ4F_freeDecompressionContext(stream_); }
+
+  Decoded decode(std::span<const char> in, std::span<char> out, bool last) override {
+    if (in.empty() && !in_frame_) return {};
+    if (!in_frame_ && !told_dictionary_ && needs_dictionary(in))
+      return failing({}, Error{Code::unsupported,
+                               "the lz4 stream was made with a dictionary; pipe it through "
+                               "'lz4 -dc -D DICT'"});
+    std::size_t taken = in.size();
+    std::size_t made = out.size();
+    const std::size_t left =
+        LZ4F_decompress(stream_, out.data(), &made, in.data(), &taken, nullptr);
+    if (LZ4F_isError(left) != 0) return failing({}, why(left));
+    in_frame_ = left != 0;
+    any_frame_ = any_frame_ || !in_frame_;
+    const bool dry = last && in_frame_ && taken == 0 && made == 0;
+    return dry ? failing({}, cut_short("lz4")) : Decoded{taken, made, {}};
+  }
+
+ private:
+  // Of the first frame: that header is there as a whole.
+  bool needs_dictionary(std::span<const char> in) {
+    told_dictionary_ = true;
+    constexpr unsigned dictionary_flag = 1;
+    constexpr char magic_begins = 4;
+    return in.size() > 4 && in[0] == magic_begins && (in[4] & dictionary_flag) != 0;
+  }
+
+  Error why(std::size_t error) const {
+    // The numbers of errors are no part of what liblz4 promises; their names are all it tells.
+    const std::string name = LZ4F_getErrorName(error);
+    if (name == "ERROR_allocation_failed") return no_memory_for("lz4");
+    if (name == "ERROR_frameType_unknown" && any_frame_) return garbage_after("lz4");
+    return damaged_stream("lz4", name.c_str());
+  }
+
+  LZ4F_dctx* stream_ = nullptr;
+  bool in_frame_ = false;
+  bool any_frame_ = false;  // one was read to its end
+  bool told_dictionary_ = false;
+};
+
 template <class One>
 Result<std::unique_ptr<Decoder>> started(const char* codec) {
   auto decoder = std::make_unique<One>();
@@ -232,5 +282,6 @@ Result<std::unique_ptr<Decoder>> gzip_decoder() { return started<GzipDecoder>("g
 Result<std::unique_ptr<Decoder>> bzip2_decoder() { return started<Bzip2Decoder>("bzip2"); }
 Result<std::unique_ptr<Decoder>> xz_decoder() { return started<XzDecoder>("xz"); }
 Result<std::unique_ptr<Decoder>> zstd_decoder() { return started<ZstdDecoder>("zstd"); }
+Result<std::unique_ptr<Decoder>> lz4_decoder() { return started<Lz4Decoder>("lz4"); }
 
 }  // namespace bloomery::detail

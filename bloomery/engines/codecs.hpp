@@ -13,6 +13,7 @@ Result<std::unique_ptr<Decoder>> gzip_decoder();
 Result<std::unique_ptr<Decoder>> bzip2_decoder();
 Result<std::unique_ptr<Decoder>> xz_decoder();
 Result<std::unique_ptr<Decoder>> zstd_decoder();
+Result<std::unique_ptr<Decoder>> lz4_decoder();
 
 // The sentences that all of them say.
 Error cut_short(const char* codec);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,11 +43,14 @@ class Decoder {
 struct Recognised {
   bool decided = true;                         // false: so far it may become either
   std::unique_ptr<Decoder> decoder = nullptr;  // none: the bytes are what they are
+  std::size_t skip = 0;                        // so many of the first bytes are no content
 };
 
-// Told the first bytes of a file, at least recognised_bytes of them unless the file is shorter or a
-// pipe has not given them yet; undecided only for fewer than those.
-using OpenDecoder = Result<Recognised> (*)(std::string_view first_bytes);
-inline constexpr std::size_t recognised_bytes = 18;  // the longest header, that of a zstd frame
+// Told the first bytes of a file, at least recognised_bytes of them unless the file is shorter
+// (`all`: no more will come) or a pipe has not given them yet; undecided only for fewer than those.
+// An Error: the file can not be read so. Its sentence follows a file name and a colon.
+using OpenDecoder = std::function<Result<Recognised>(std::string_view first_bytes, bool all)>;
+// The header of a tar archive has 512; headers of compressed files are shorter.
+inline constexpr std::size_t recognised_bytes = 1024;
 
 }  // namespace bloomery

@@ -1,6 +1,7 @@
 #include <bloomery/engines/decompress.hpp>
 
 #include <lzma.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -89,19 +90,43 @@ Sign zstd_sign(std::string_view bytes) {
   return whole_header(bytes, zstd_header_bytes(descriptor), [] { return true; });
 }
 
+//    04 22 4d 18 | flags | block size | content size 0 or 8 | dictionary 0 or 4 | checksum
+//                  ^ 7-6: version 1; 3: content size; 1: reserved; 0: dictionary
+Sign lz4_sign(std::string_view bytes) {
+  const Sign magic = starts_with(bytes, {"\x04\x22\x4d\x18", 4});
+  if (magic != Sign::this_codec) return magic;
+  if (bytes.size() == 4) return Sign::unsure;
+  const unsigned char flags = byte_at(bytes, 4);
+  if (flags >> 6 != 1 || (flags & 0x02) != 0) return Sign::other;
+  const std::size_t length =
+      std::size_t{7} + ((flags & 0x08) != 0 ? 8 : 0) + ((flags & 0x01) != 0 ? 4 : 0);
+  return whole_header(bytes, length, [&] {
+    const std::uint32_t sum = XXH32(bytes.data() + 4, length - 5, 0);
+    return ((sum >> 8) & 0xff) == byte_at(bytes, length - 1);
+  });
+}
+
 struct Codec {
+  std::string_view name;
   Sign (*sign)(std::string_view);
   Result<std::unique_ptr<Decoder>> (*open)();
 };
 
-constexpr std::array<Codec, 4> codecs = {{{gzip_sign, detail::gzip_decoder},
-                                          {bzip2_sign, detail::bzip2_decoder},
-                                          {xz_sign, detail::xz_decoder},
-                                          {zstd_sign, detail::zstd_decoder}}};
+constexpr std::array<Codec, 5> codecs = {{{"gzip", gzip_sign, detail::gzip_decoder},
+                                          {"bzip2", bzip2_sign, detail::bzip2_decoder},
+                                          {"xz", xz_sign, detail::xz_decoder},
+                                          {"zstd", zstd_sign, detail::zstd_decoder},
+                                          {"lz4", lz4_sign, detail::lz4_decoder}}};
 
 }  // namespace
 
-Result<Recognised> open_decompressor(std::string_view first_bytes) {
+std::string_view compressed_as(std::string_view first_bytes) {
+  for (const Codec& codec : codecs)
+    if (codec.sign(first_bytes) == Sign::this_codec) return codec.name;
+  return {};
+}
+
+Result<Recognised> open_decompressor(std::string_view first_bytes, bool) {
   Recognised recognised;
   for (const Codec& codec : codecs) {
     const Sign sign = codec.sign(first_bytes);
@@ -109,7 +134,7 @@ Result<Recognised> open_decompressor(std::string_view first_bytes) {
     if (sign != Sign::this_codec) continue;
     auto decoder = codec.open();
     if (!decoder) return decoder.error();
-    return Recognised{true, std::move(*decoder)};
+    return Recognised{.decoder = std::move(*decoder)};
   }
   return recognised;
 }

@@ -185,7 +185,9 @@ class Printing {
       : out_(out), delimiter_(delimiter), rules_(rules) {}
 
   Result<void> print(Work& work) {
+    const bool begins = out_.bytes_written() == 0;
     if (!work.head.empty()) print_head(work.head);
+    if (begins && work.head.empty()) out_.append(rules_.mark);
     // Those that were not tried are no repeats.
     if (work.partly && rules_.repeated) return flush();
     if (rules_.repeats_out != nullptr && !work.partly)
@@ -217,6 +219,7 @@ class Printing {
   void print_head(std::string_view head) {
     for (LineWriter* out : {&out_, rules_.repeats_out}) {
       if (out == nullptr || out->bytes_written() > 0) continue;
+      if (out == &out_) out->append(rules_.mark);
       out->append(head);
       out->append(delimiter_);
     }

@@ -85,6 +85,8 @@ struct DedupRules {
   std::function<Result<void>(std::size_t file, std::string_view head)> on_head = {};
   // What is gone on with has it already: it is not printed again.
   std::optional<Head> printed_head = {};
+  // Bytes that an empty output begins with: a byte order mark.
+  std::string_view mark = {};
   Threads threads = {1};
   // Once true, no further block is read; those that were are printed, and the run ends well.
   const std::atomic<bool>* stop = nullptr;

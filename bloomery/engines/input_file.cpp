@@ -108,7 +108,7 @@ Result<InputFile> InputFile::open(const std::string& path, OpenDecoder decode) {
 }
 
 // A pipe is looked at when it is first read: opening it must not wait.
-Result<void> InputFile::recognise(OpenDecoder decode) {
+Result<void> InputFile::recognise(const OpenDecoder& decode) {
   if (!regular_) {
     unpacking_ = std::make_unique<Unpacking>();
     unpacking_->decode = decode;
@@ -117,12 +117,19 @@ Result<void> InputFile::recognise(OpenDecoder decode) {
   std::array<char, recognised_bytes> first{};
   const auto got = read_at(0, first);
   if (!got) return got.error();
-  auto recognised = decode({first.data(), *got});
-  if (!recognised) return recognised.error();
+  auto recognised = decode({first.data(), *got}, *got < first.size());
+  if (!recognised) return about_file(recognised.error());
+  skipped_ = recognised->skip;
+  start_ += skipped_;
+  size_bytes_ -= std::min<std::uint64_t>(size_bytes_, skipped_);
   if (recognised->decoder == nullptr) return {};
   unpacking_ = std::make_unique<Unpacking>();
   unpacking_->decoder = std::move(recognised->decoder);
   return {};
+}
+
+Error InputFile::about_file(const Error& error) const {
+  return {error.code, name_ + ": " + error.sentence};
 }
 
 Result<void> InputFile::look() {
@@ -149,6 +156,7 @@ InputFile::InputFile(InputFile&& other) noexcept
       start_(other.start_),
       offset_(other.offset_),
       size_bytes_(other.size_bytes_),
+      skipped_(other.skipped_),
       before_wait_(std::move(other.before_wait_)),
       unpacking_(std::move(other.unpacking_)) {}
 
@@ -161,6 +169,7 @@ InputFile& InputFile::operator=(InputFile&& other) noexcept {
   start_ = other.start_;
   offset_ = other.offset_;
   size_bytes_ = other.size_bytes_;
+  skipped_ = other.skipped_;
   before_wait_ = std::move(other.before_wait_);
   unpacking_ = std::move(other.unpacking_);
   return *this;
@@ -194,9 +203,11 @@ Result<std::size_t> InputFile::read_unpacked(std::span<char> into) {
     unpacking.filled += *got;
     unpacking.last = *got == 0;
     const auto first = unpacking.waiting();
-    auto recognised = unpacking.decode({first.data(), first.size()});
-    if (!recognised) return recognised.error();
+    auto recognised = unpacking.decode({first.data(), first.size()}, unpacking.last);
+    if (!recognised) return about_file(recognised.error());
     if (!recognised->decided && !unpacking.last) continue;
+    skipped_ = recognised->skip;
+    unpacking.taken += skipped_;
     unpacking.decoder = std::move(recognised->decoder);
     unpacking.decode = nullptr;
   }
@@ -216,8 +227,7 @@ Result<std::size_t> InputFile::read_unpacked(std::span<char> into) {
       }
       return made;
     }
-    if (unpacking.failed)
-      return Error{unpacking.failed->code, name_ + ": " + unpacking.failed->sentence};
+    if (unpacking.failed) return about_file(*unpacking.failed);
     if (unpacking.last) return std::size_t{0};
     const auto got = read_file(unpacking.room());
     if (!got) return got.error();

@@ -3,6 +3,7 @@
 //    InputFile::open("a.txt")     a path
 //    InputFile::open("-")         descriptor 0, which stays open
 //    InputFile::open(path, open_decompressor)     what is compressed is read as what it holds
+//    InputFile::open(path, open_text())           that, and as UTF-8; no text is refused
 //
 // Read, not mapped: a mapped file that is cut short by somebody else kills the reader, and pages of
 // a mapping count as memory of this process (a map of 1 GiB over 4 GiB of input must stay 1 GiB).
@@ -53,6 +54,8 @@ class InputFile {
   std::uint64_t size_bytes() const { return size_bytes_; }
   // Whether read() decodes. Known from the start for a regular file, else after the first read().
   bool compressed() const;
+  // First bytes of the file that are no content: a byte order mark. Known when compressed() is.
+  std::uint64_t skipped() const { return skipped_; }
   // Bytes of the file that were used so far, for a progress bar beside size_bytes(); read() gave
   // more of them than these when it decodes.
   std::uint64_t file_bytes_read() const;
@@ -67,7 +70,8 @@ class InputFile {
 
   InputFile(int fd, std::string name);
   Result<void> look();
-  Result<void> recognise(OpenDecoder decode);
+  Result<void> recognise(const OpenDecoder& decode);
+  Error about_file(const Error& error) const;
   Result<void> wait_for_more() const;
   Result<std::size_t> read_file(std::span<char> into);
   Result<std::size_t> read_unpacked(std::span<char> into);
@@ -76,9 +80,11 @@ class InputFile {
   int fd_ = -1;
   std::string name_;
   bool regular_ = false;
-  std::uint64_t start_ = 0;   // where descriptor 0 stood when it was opened; 0 for paths
+  // Where descriptor 0 stood when it was opened, 0 for paths; behind what is skipped.
+  std::uint64_t start_ = 0;
   std::uint64_t offset_ = 0;  // of the next read, from the start of a regular file
   std::uint64_t size_bytes_ = 0;
+  std::uint64_t skipped_ = 0;
   BeforeWait before_wait_;
   std::unique_ptr<Unpacking> unpacking_;  // none: read() is the file as it is
 };

@@ -56,6 +56,9 @@ void add_up(DedupReport& sum, const DedupReport& more) {
   sum.expected_lost += more.expected_lost;
 }
 
+// What a file that is replaced begins with, and keeps.
+std::string_view mark_of(const InputFile& file) { return file.skipped() > 0 ? "\xef\xbb\xbf" : ""; }
+
 // Up to and with the last delimiter. Of a file that is missing: 0.
 std::uint64_t bytes_of_whole_lines(const std::string& path, std::string_view delimiter) {
   constexpr std::uint64_t step = 1 << 16;
@@ -441,8 +444,9 @@ class DedupRun {
     for (const std::string& path : flags_.files) {
       const auto file = InputFile::open(path, lines_.decode).value();
       if (file.compressed())
-        refuse(fmt::format("{} is compressed, and would be replaced by plain text; use --output",
-                           path));
+        refuse(fmt::format(
+            "{} is compressed or UTF-16, and would be replaced by plain UTF-8 text; use --output",
+            path));
     }
     std::optional<LineWriter> dups = open_dups();
     how_.repeats_out = dups ? &*dups : nullptr;
@@ -454,6 +458,7 @@ class DedupRun {
       if (!out) throw Failure(out.error());
       const std::vector<std::string> only = {path};
       how_.on_head = keys_.on_head(only);
+      how_.mark = mark_of(InputFile::open(path, lines_.decode).value());
       BlockInputs inputs(only, lines_);
       const auto found = find(inputs, *out);
       if (!found) throw Failure(found.error());

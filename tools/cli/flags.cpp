@@ -11,9 +11,11 @@
 #include <string_view>
 
 #include <bloomery/engines/decompress.hpp>
+#include <bloomery/engines/text_input.hpp>
 #include <bloomery/error.hpp>
 
 #include "command.hpp"
+#include "escapes.hpp"
 #include "suggest.hpp"
 #include "units.hpp"
 
@@ -83,12 +85,16 @@ Want want_of(const SizeFlags& flags) {
 
 void add_line_flags(CLI::App& parser, LineFlags& flags) {
   parser.add_flag("-0,--null", flags.null, "lines end with a zero byte, not with a newline");
-  parser.add_option("-d,--delimiter", flags.delimiter, "lines end with these bytes")
+  parser
+      .add_option("-d,--delimiter", flags.delimiter,
+                  "lines end with these bytes; \\n \\t \\r \\0 \\\\ \\xHH are understood")
       ->type_name("STR");
   parser
       .add_option("--decompress", flags.decompress,
-                  "auto reads gzip, bzip2, xz and zstd; never: bytes as they are")
+                  "auto reads gzip, bzip2, xz, zstd and lz4; never: bytes as they are")
       ->type_name("auto|never");
+  parser.add_flag("--text", flags.text,
+                  "read bytes as they are: archives too, no UTF-16, byte order marks kept");
 }
 
 void add_crlf_flag(CLI::App& parser, LineFlags& flags, const std::string& text) {
@@ -98,16 +104,30 @@ void add_crlf_flag(CLI::App& parser, LineFlags& flags, const std::string& text) 
 std::string delimiter_of(const LineFlags& flags) {
   if (flags.null && flags.delimiter) refuse("--null and --delimiter both say how a line ends");
   if (flags.null) return std::string(1, '\0');
-  if (!flags.delimiter) return "\n";
-  if (flags.delimiter->empty()) refuse("--delimiter needs at least one byte");
-  return *flags.delimiter;
+  return flags.delimiter ? unescaped("--delimiter", *flags.delimiter) : "\n";
 }
 
-OpenDecoder decoder_of(const LineFlags& flags) {
-  if (!flags.decompress || *flags.decompress == "auto") return open_decompressor;
-  if (*flags.decompress == "never") return nullptr;
+namespace {
+
+bool decompresses(const LineFlags& flags) {
+  if (!flags.decompress || *flags.decompress == "auto") return true;
+  if (*flags.decompress == "never") return false;
   refuse(
       unknown_value("--decompress", *flags.decompress, std::vector<std::string>{"auto", "never"}));
+}
+
+}  // namespace
+
+OpenDecoder decoder_of(const LineFlags& flags) {
+  if (flags.text) return binary_decoder_of(flags);
+  return open_text({.delimiter = delimiter_of(flags),
+                    .decompress = decompresses(flags),
+                    .otherwise = "--text reads the bytes as they are"});
+}
+
+OpenDecoder binary_decoder_of(const LineFlags& flags) {
+  if (!decompresses(flags)) return nullptr;
+  return open_decompressor;
 }
 
 Crlf crlf_of(const LineFlags& flags, Crlf otherwise) {

@@ -41,13 +41,17 @@ struct LineFlags {
   Word delimiter;
   Word crlf;
   Word decompress;
+  bool text = false;
 };
 void add_line_flags(CLI::App& parser, LineFlags& flags);
 void add_crlf_flag(CLI::App& parser, LineFlags& flags, const std::string& text);
 // One newline unless told otherwise.
 std::string delimiter_of(const LineFlags& flags);
-// What recognises compressed files, unless told to read them as they are.
+// What makes lines of a file: compressed, in UTF-16, with a byte order mark. Refuses what is no
+// text. Unless told to read bytes as they are.
 OpenDecoder decoder_of(const LineFlags& flags);
+// Of files that are no text: compressed or not.
+OpenDecoder binary_decoder_of(const LineFlags& flags);
 Crlf crlf_of(const LineFlags& flags, Crlf otherwise);
 
 struct HashFlags {

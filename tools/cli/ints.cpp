@@ -129,7 +129,9 @@ IntegerRules rules_of(const IntsFlags& flags) {
   rules.verb = verb_of(flags.verb);
   rules.format = format_of(flags.format);
   if (rules.format == IntegerFormat::ipv4) rules.out_format = IntegerFormat::ipv4;
-  rules.lines = {delimiter_of(flags.lines), true, decoder_of(flags.lines)};
+  const bool binary = rules.format == IntegerFormat::u32le || rules.format == IntegerFormat::u64le;
+  rules.lines = {delimiter_of(flags.lines), true,
+                 binary ? binary_decoder_of(flags.lines) : decoder_of(flags.lines)};
   if (flags.range)
     rules.range = rules.format == IntegerFormat::ipv4
                       ? bloomery::parse_range(*flags.range, rules.format).value()

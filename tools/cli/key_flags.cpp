@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "command.hpp"
+#include "escapes.hpp"
 #include "suggest.hpp"
 
 namespace bloomery::cli {
@@ -25,38 +26,6 @@ void add_numbers(std::vector<std::size_t>& numbers, std::string_view flag, std::
     if (stop == end) return;
     at = stop + 1;
   }
-}
-
-int hex_value(char c) {
-  const std::size_t place = std::string_view("0123456789abcdefABCDEF").find(c);
-  if (place == std::string_view::npos) return -1;
-  return static_cast<int>(place < 16 ? place : place - 6);
-}
-
-// \t, \\ and \xHH are understood: a tab is hard to type.
-std::string separator_of(const std::string& text) {
-  if (text.empty()) refuse("--separator needs at least one byte");
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\\' || i + 1 == text.size()) {
-      bytes += text[i];
-      continue;
-    }
-    const char escape = text[++i];
-    const bool digits =
-        i + 2 < text.size() && hex_value(text[i + 1]) >= 0 && hex_value(text[i + 2]) >= 0;
-    if (escape == 't') {
-      bytes += '\t';
-    } else if (escape == '\\') {
-      bytes += '\\';
-    } else if (escape == 'x' && digits) {
-      bytes += static_cast<char>(hex_value(text[i + 1]) * 16 + hex_value(text[i + 2]));
-      i += 2;
-    } else {
-      refuse(fmt::format("--separator knows \\t, \\\\ and \\xHH, not '{}'", text));
-    }
-  }
-  return bytes;
 }
 
 FieldRules csv_rules(const KeyFlags& flags) {
@@ -132,7 +101,7 @@ FieldCutter cutter_of(const KeyFlags& flags) {
   if (!flags.fields.empty()) rules.part = KeyPart::fields;
   for (const std::string& field : flags.fields) add_numbers(rules.fields, "--field", field);
   if (!flags.json_keys.empty()) rules = {.part = KeyPart::json, .json_paths = flags.json_keys};
-  if (flags.separator) rules.separator = separator_of(*flags.separator);
+  if (flags.separator) rules.separator = unescaped("--separator", *flags.separator);
   return FieldCutter::make(std::move(rules)).value();
 }
 
