@@ -480,9 +480,9 @@ std::uint64_t dedup_overhead(Threads threads) {
   return 3 * default_record_block_bytes * blocks_for(useful_threads(threads));
 }
 
-Result<Want> dedup_want(const std::vector<std::string>& files, const LineRules& rules,
-                        double rate) {
-  const auto lines = estimate_lines(files, rules);
+Result<Want> dedup_want(const std::vector<std::string>& files, const LineRules& rules, double rate,
+                        bool grows) {
+  const auto lines = grows ? estimate_keys(files, rules) : estimate_lines(files, rules);
   if (!lines) return lines.error();
   Want want;
   want.keys = std::max<std::uint64_t>(1, lines->value_or(first_keys_of_a_pipe));

@@ -118,6 +118,8 @@ std::uint64_t dedup_overhead(Threads threads);
 
 // What to make the set with. Files are sized by their sampled number of lines; a pipe starts with
 // 1M keys and the set grows. Rate 0: for an exact set. memory_bytes is left 0, for the caller.
-Result<Want> dedup_want(const std::vector<std::string>& files, const LineRules& rules, double rate);
+// `grows`: the set does, so that lines which repeat others in the sample need no room.
+Result<Want> dedup_want(const std::vector<std::string>& files, const LineRules& rules, double rate,
+                        bool grows = false);
 
 }  // namespace bloomery

@@ -264,8 +264,20 @@ Result<std::size_t> InputFile::read_file(std::span<char> into) {
     }
   } while (got < 0 && errno == EINTR);
   if (got < 0) return refused(name_, errno);
+  if (got == 0 && became_shorter())
+    return Error{Code::io, name_ +
+                               " became shorter while it was read, so lines are missing; "
+                               "run it again when nobody writes to it"};
   offset_ += static_cast<std::uint64_t>(got);
   return static_cast<std::size_t>(got);
+}
+
+// Asked at the end. Files of the kernel end before the size that they tell, and go on telling it.
+bool InputFile::became_shorter() const {
+  if (!regular_ || offset_ >= size_bytes_) return false;
+  struct stat facts {};
+  return ::fstat(fd_, &facts) == 0 &&
+         static_cast<std::uint64_t>(facts.st_size) < start_ + size_bytes_;
 }
 
 Result<std::size_t> InputFile::read_at(std::uint64_t offset, std::span<char> into) const {

@@ -10,6 +10,7 @@
 // Regular files are read at an offset of our own, so opening "-" again reads it again when it is a
 // redirected file.
 //
+// A regular file that is shorter at its end than when it was opened is an Error: somebody cut it.
 // Compressed bytes that are damaged or cut short are an Error, after what could be decoded before
 // that place was given out.
 // Threads: one InputFile, one thread.
@@ -73,6 +74,7 @@ class InputFile {
   Result<void> recognise(const OpenDecoder& decode);
   Error about_file(const Error& error) const;
   Result<void> wait_for_more() const;
+  bool became_shorter() const;
   Result<std::size_t> read_file(std::span<char> into);
   Result<std::size_t> read_unpacked(std::span<char> into);
   void close() noexcept;

@@ -1,11 +1,14 @@
-// count_lines and estimate_lines of lines.hpp.
+// count_lines, estimate_lines and estimate_keys of lines.hpp.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
 
+#include <unordered_set>
+
 #include <bloomery/engines/lines.hpp>
+#include <bloomery/hash/hash.hpp>
 
 namespace bloomery {
 namespace {
@@ -76,8 +79,53 @@ struct Guess {
   double variance = 0;
 };
 
+// Which part of the lines of some blocks is different from those before it: one line in eight is
+// looked at, by its hash, so that all repeats of a line are or none. Of more lines the part is at
+// most as large: the longer a file, the more of its lines were there before.
+class Variety {
+ public:
+  // Whole lines of a block only: the first and the last may be cut.
+  void look(std::string_view block, const std::string& delimiter) {
+    std::size_t start = block.find(delimiter);
+    while (start != std::string_view::npos) {
+      start += delimiter.size();
+      const std::size_t end = block.find(delimiter, start);
+      if (end == std::string_view::npos) return;
+      ++lines_;
+      const std::uint64_t hash = hasher_(block.substr(start, end - start)).bits;
+      if (hash % one_in == 0) seen_.insert(hash);
+      start = end;
+    }
+  }
+  double part() const {
+    if (lines_ < fewest_lines) return 1;
+    const double different = static_cast<double>(std::max<std::size_t>(1, seen_.size()) * one_in);
+    return std::min(1.0, different / static_cast<double>(lines_));
+  }
+
+ private:
+  static constexpr std::uint64_t one_in = 8;
+  static constexpr std::uint64_t fewest_lines = 1000;
+  Hasher hasher_;
+  std::uint64_t lines_ = 0;
+  std::unordered_set<std::uint64_t> seen_;
+};
+
+// Looks at samples for whoever wants to know, and scales their lines to keys.
+struct Sampling {
+  const LineRules& rules;
+  bool keys = false;
+
+  void scale(Guess& guess, const Variety& variety) const {
+    if (!keys) return;
+    guess.lines *= variety.part();
+    guess.variance *= variety.part() * variety.part();
+  }
+};
+
 // Blocks at even distances: a file that was sorted or grew over years is seen everywhere.
-Result<Guess> sample_file(const InputFile& file, std::uint64_t blocks, const LineRules& rules) {
+Result<Guess> sample_file(const InputFile& file, std::uint64_t blocks, const Sampling& how) {
+  Variety variety;
   std::vector<char> block(sample_bytes);
   const std::uint64_t span = file.size_bytes() - sample_bytes;
   double sum = 0;
@@ -86,7 +134,9 @@ Result<Guess> sample_file(const InputFile& file, std::uint64_t blocks, const Lin
     const std::uint64_t offset = span / (blocks - 1) * i;
     const auto got = file.read_at(offset, block);
     if (!got) return got.error();
-    const auto found = static_cast<double>(delimiters_in({block.data(), *got}, rules.delimiter));
+    const std::string_view bytes(block.data(), *got);
+    const auto found = static_cast<double>(delimiters_in(bytes, how.rules.delimiter));
+    if (how.keys) variety.look(bytes, how.rules.delimiter);
     sum += found;
     squares += found * found;
   }
@@ -94,12 +144,15 @@ Result<Guess> sample_file(const InputFile& file, std::uint64_t blocks, const Lin
   const double in_file = static_cast<double>(file.size_bytes()) / sample_bytes;
   const double mean = sum / taken;
   const double spread = std::max(0.0, squares / taken - mean * mean) * taken / (taken - 1);
-  return Guess{mean * in_file + 1, spread / taken * in_file * in_file};
+  Guess guess{mean * in_file + 1, spread / taken * in_file * in_file};
+  how.scale(guess, variety);
+  return guess;
 }
 
 // A compressed file has no middle that could be read: the first `most_bytes` of what it holds are
 // decoded, and the rest is taken to be like them.
-Result<Guess> sample_start(InputFile& file, std::uint64_t most_bytes, const LineRules& rules) {
+Result<Guess> sample_start(InputFile& file, std::uint64_t most_bytes, const Sampling& how) {
+  Variety variety;
   std::vector<char> block(sample_bytes);
   std::uint64_t decoded = 0;
   double lines = 1;  // the last may lack its delimiter
@@ -110,12 +163,16 @@ Result<Guess> sample_start(InputFile& file, std::uint64_t most_bytes, const Line
     if (!got) return got.error();
     if (*got == 0) return Guess{lines, 0};
     decoded += *got;
-    lines += static_cast<double>(delimiters_in({block.data(), *got}, rules.delimiter));
+    const std::string_view bytes(block.data(), *got);
+    lines += static_cast<double>(delimiters_in(bytes, how.rules.delimiter));
+    if (how.keys) variety.look(bytes, how.rules.delimiter);
   }
   const auto used = static_cast<double>(std::max<std::uint64_t>(1, file.file_bytes_read()));
   const double likely = lines * std::max(1.0, static_cast<double>(file.size_bytes()) / used);
   const double sigma = compressed_reserve / 3 * likely;
-  return Guess{likely, sigma * sigma};
+  Guess guess{likely, sigma * sigma};
+  how.scale(guess, variety);
+  return guess;
 }
 
 std::vector<std::string> or_stdin(const std::vector<std::string>& files) {
@@ -139,8 +196,11 @@ Result<std::optional<std::uint64_t>> count_lines(const std::vector<std::string>&
   return std::optional(lines);
 }
 
-Result<std::optional<std::uint64_t>> estimate_lines(const std::vector<std::string>& files,
-                                                    const LineRules& rules) {
+namespace {
+
+Result<std::optional<std::uint64_t>> estimate(const std::vector<std::string>& files,
+                                              const Sampling& how) {
+  const LineRules& rules = how.rules;
   if (const auto readable = check_readable(files); !readable) return readable.error();
   if (!all_regular(files)) return std::optional<std::uint64_t>{};
   const std::uint64_t bytes = std::max<std::uint64_t>(total_bytes(files), 1);
@@ -153,7 +213,7 @@ Result<std::optional<std::uint64_t>> estimate_lines(const std::vector<std::strin
     const auto blocks =
         std::max(fewest_samples, static_cast<std::uint64_t>(std::ceil(share * double{samples})));
     if (file->compressed()) {
-      const auto guess = sample_start(*file, blocks * sample_bytes, rules);
+      const auto guess = sample_start(*file, blocks * sample_bytes, how);
       if (!guess) return guess.error();
       guessed.lines += guess->lines;
       guessed.variance += guess->variance;
@@ -165,7 +225,7 @@ Result<std::optional<std::uint64_t>> estimate_lines(const std::vector<std::strin
       counted_lines += *counted;
       continue;
     }
-    const auto guess = sample_file(*file, blocks, rules);
+    const auto guess = sample_file(*file, blocks, how);
     if (!guess) return guess.error();
     guessed.lines += guess->lines;
     guessed.variance += guess->variance;
@@ -173,6 +233,18 @@ Result<std::optional<std::uint64_t>> estimate_lines(const std::vector<std::strin
   const double reserve = std::max(least_reserve * guessed.lines, 3 * std::sqrt(guessed.variance));
   return std::optional(counted_lines +
                        static_cast<std::uint64_t>(std::ceil(guessed.lines + reserve)));
+}
+
+}  // namespace
+
+Result<std::optional<std::uint64_t>> estimate_lines(const std::vector<std::string>& files,
+                                                    const LineRules& rules) {
+  return estimate(files, {.rules = rules});
+}
+
+Result<std::optional<std::uint64_t>> estimate_keys(const std::vector<std::string>& files,
+                                                   const LineRules& rules) {
+  return estimate(files, {.rules = rules, .keys = true});
 }
 
 }  // namespace bloomery

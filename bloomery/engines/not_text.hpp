@@ -1,5 +1,5 @@
-// Files that people pass by mistake where lines are wanted: archives, tables and documents, known by
-// their full magic. Taken for lines, they would give an answer to another question.
+// Files that people pass by mistake where lines are wanted: archives, tables and documents, known
+// by their full magic. Taken for lines, they would give an answer to another question.
 //
 // What is more than a magic: tar has its checksum in the first 512 bytes; formats whose magic is
 // four letters or fewer (ORC, Parquet) must go on with bytes that no text has.

@@ -156,8 +156,16 @@ Result<void> NumberReader::next_text(bool& at_end) {
   const auto lines = inputs_.next();
   if (!lines) return lines.error();
   at_end = lines->empty();
+  // Those at the end of the file before are forgiven.
+  if (inputs_.first_line() == 1) blanks_ = 0;
   for (std::size_t i = 0; i < lines->size(); ++i) {
     const auto value = parse_integer((*lines)[i], rules_.format);
+    if (!value && trimmed((*lines)[i]).empty()) {
+      note_blank(i);
+      continue;
+    }
+    if (blanks_ > 0) [[unlikely]]
+      if (auto refused = refuse_blanks(); !refused) return refused;
     if (value && in_range(*value)) {
       numbers_.push_back({*value});
     } else if (auto refused = refuse(bad_line(i, (*lines)[i])); !refused) {
@@ -216,6 +224,21 @@ Result<void> NumberReader::end_file() {
 Result<void> NumberReader::refuse(Error error) {
   if (!rules_.skip_bad) return error;
   if (bad_++ == 0) first_bad_ = std::move(error.sentence);
+  return {};
+}
+
+void NumberReader::note_blank(std::size_t line_in_batch) {
+  if (blanks_++ == 0) first_blank_ = inputs_.first_line() + line_in_batch;
+}
+
+// A number follows them, so something is missing where they are.
+Result<void> NumberReader::refuse_blanks() {
+  const std::uint64_t count = std::exchange(blanks_, 0);
+  auto refused =
+      refuse({Code::bad_input, inputs_.name() + ", line " + std::to_string(first_blank_) + ": " +
+                                   why_bad("", rules_.format)});
+  if (!refused) return refused;
+  bad_ += count - 1;
   return {};
 }
 

@@ -5,7 +5,8 @@
 //
 // What is no integer, or none of the range, is an Error that names the file and the line (for
 // binary formats: the byte), or is counted and passed over. Signs are refused: "-5" must not become
-// 2^64 - 5, and "+5" is more often a slip (a phone number) than a number.
+// 2^64 - 5, and "+5" is more often a slip (a phone number) than a number. A blank line is no
+// integer either, except at the end of a file, where editors and scripts leave some.
 // Threads: one reader, one thread.
 #pragma once
 
@@ -26,7 +27,8 @@
 namespace bloomery {
 
 enum class IntegerFormat {
-  text,   // one decimal integer a line, blanks and newlines around it allowed; no sign
+  text,   // one decimal integer a line, blanks and newlines around it allowed; no sign; blank
+          // lines at the end of a file are none
   u32le,  // 4 bytes each, lowest first
   u64le,  // 8 bytes each, lowest first
   ipv4,   // one dotted address a line: 10.0.0.1
@@ -68,6 +70,8 @@ class NumberReader {
   Result<void> take_block(std::size_t bytes);
   Result<void> end_file();
   Result<void> refuse(Error error);
+  void note_blank(std::size_t line_in_batch);
+  Result<void> refuse_blanks();
   bool in_range(std::uint64_t value) const { return value >= low_ && value <= high_; }
   Error outside(const std::string& where, std::uint64_t value) const;
   Error bad_line(std::size_t line_in_batch, std::string_view line) const;
@@ -85,6 +89,8 @@ class NumberReader {
   std::uint64_t bytes_before_ = 0;  // read from binary files
   std::uint64_t files_done_bytes_ = 0;
   std::vector<Ordinal> numbers_;
+  std::uint64_t blanks_ = 0;  // blank lines that a number may still follow
+  std::uint64_t first_blank_ = 0;
   std::uint64_t bad_ = 0;
   std::string first_bad_;
 };

@@ -9,8 +9,8 @@
 //
 //    ef bb bf        UTF-8 with a mark: the mark is no part of the first line
 //    ff fe, fe ff    UTF-16 with a mark: decoded (utf16.hpp)
-//    a 00 b 00       UTF-16 without one: an Error, unless lines end with a zero byte. At least three
-//                    in four of the first units are such, and no other byte is zero
+//    a 00 b 00       UTF-16 without one: an Error, unless lines end with a zero byte. At least
+//                    three in four of the first units are such, and no other byte is zero
 //
 // Limits:  a pipe is waited for no longer than until its first record is whole, so that who writes
 //          a line and waits for the answer gets it. Fewer bytes than a magic has are text.

@@ -20,6 +20,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <unordered_set>
 
 #include <bloomery/engines/build.hpp>
 #include <bloomery/engines/lines.hpp>
@@ -266,11 +267,46 @@ Built stream_text(Feed& feed, const Want& want) {
   return {std::move(set), lines};
 }
 
+// Forgets repeats where they mean nothing, so that a list of a few lines that come again and again
+// takes no more memory than they do. Whether half of a full vector would go is told by one hash in
+// a thousand: sorting a list without repeats more often than once would take long.
+class Gathered {
+ public:
+  explicit Gathered(const KindRow& row) : forgets_repeats_(repeats_are_one(row)) {}
+  void make_room(std::size_t more) {
+    if (!forgets_repeats_ || hashes.size() + more <= limit_) return;
+    if (repeats_itself()) {
+      std::sort(hashes.begin(), hashes.end());
+      hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+    }
+    limit_ = std::max(limit_, 2 * hashes.size());
+  }
+  static bool repeats_are_one(const KindRow& row) {
+    return !row.forgets && !row.counts && !row.keeps_copies;
+  }
+
+  std::vector<Hash> hashes;
+
+ private:
+  bool repeats_itself() const {
+    constexpr std::uint64_t one_in = 1024;
+    std::unordered_set<std::uint64_t> different;
+    for (const Hash hash : hashes)
+      if (hash.bits % one_in == 0) different.insert(hash.bits);
+    return different.size() * one_in < hashes.size() / 2;
+  }
+
+  bool forgets_repeats_;
+  std::size_t limit_ = std::size_t{1} << 23;
+};
+
 Built gather_text(Feed& feed, std::uint64_t likely_lines) {
   const Hasher& hasher = feed.order().hasher;
-  std::vector<Hash> hashes;
+  Gathered gathered(*feed.order().row);
+  std::vector<Hash>& hashes = gathered.hashes;
   hashes.reserve(likely_lines);
   const std::uint64_t lines = feed.pass([&](Lines batch) {
+    gathered.make_room(batch.size());
     for (const std::string_view line : batch) hashes.push_back(hasher(line));
   });
   if (hashes.empty()) feed.messages().warning("there is no line; the set is planned for 1 key");
@@ -293,7 +329,9 @@ Built build_text(Feed& feed) {
   Want want = feed.order().want;
   if (want.keys > 0 || feed.order().row->grows) return stream_text(feed, want);
   const auto& files = feed.flags().files;
-  const auto likely = estimate_lines(files, feed.order().lines).value();
+  const bool once = Gathered::repeats_are_one(*feed.order().row);
+  const auto likely = once ? estimate_keys(files, feed.order().lines).value()
+                           : estimate_lines(files, feed.order().lines).value();
   if (!likely || *likely <= most_gathered) return gather_text(feed, likely.value_or(0));
   {
     const Progress counting = feed.phase("counting lines");

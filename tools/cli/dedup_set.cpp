@@ -153,7 +153,7 @@ SizedSet new_set(const SetWant& want, const KeyedLines& lines) {
   SizedBy by = size.keys > 0 ? SizedBy::keys : SizedBy::sample;
   const bool capped = size.memory_bytes > 0;
   if (size.keys == 0 && !(capped && !all_regular(lines.files)))
-    size.keys = dedup_want(lines.files, lines.rules, size.rate).value().keys;
+    size.keys = dedup_want(lines.files, lines.rules, size.rate, !capped).value().keys;
   // Nobody knows what later runs bring, and growing from a few lines makes many links.
   if (want.saved && by == SizedBy::sample && !capped)
     size.keys = std::max(size.keys, least_keys_of_a_state);

@@ -54,8 +54,10 @@ files are read several times, a part of the range at a time.
 Without --range, missing goes from the smallest to the largest that came.
 
 A line that is no unsigned integer, or one outside the range, is an error with
-its place; --skip-bad counts them instead and says so at the end. Nothing is
-printed before all input was read without error.
+its place; --skip-bad counts them instead and says so at the end. So is a blank line
+that a number follows; those at the end of a file are passed over. Blanks around a
+number are allowed, signs are not. Nothing is printed before all input was read
+without error.
 
 The report (--stats or --json; on standard error, for count on standard output):
   numbers_in, distinct, once, memory_bytes, seconds, map, and more; `once` is known
