@@ -75,7 +75,8 @@ class LossMeter {
   }
 
   // All windows in which most of the new lines were lost. There the few fresh ones of a window, or
-  // none, say little; together they tell which part of the lines was new.
+  // none, say little; together they tell which part of the lines was new. One more is assumed: none
+  // may be chance, as in expected_false.hpp.
   struct Crowd {
     double fresh = 0;
     double repeats = 0;
@@ -83,7 +84,8 @@ class LossMeter {
     double lost_if_all_new = 0;
 
     double lost() const {
-      const double new_part = fresh_if_all_new > 0 ? fresh / fresh_if_all_new : 1;
+      const double new_part =
+          fresh_if_all_new > 0 ? std::min(1.0, (fresh + 1) / fresh_if_all_new) : 1;
       return std::min(repeats, new_part * lost_if_all_new);
     }
   };

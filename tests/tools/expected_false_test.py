@@ -251,6 +251,18 @@ class Dedup(Folder):
             self.good("dedup", "--exact", "--strict", "--against", "good.set", stdin=text), text
         )
 
+    def test_few_lines_that_all_look_like_repeats_are_not_believed(self):
+        # Most strangers pass, so that none of ten is new says nothing.
+        self.build("full.set", MEMBERS, "-n", "1000", "-p", "5%")
+        rate = json.loads(self.good("info", "--json", "full.set"))["rate_now"]
+        self.assertTrue(0.8 < rate < 0.999, rate)
+        passing = self.run_it("check", "full.set", stdin=lines(STRANGERS)).stdout.splitlines()[:10]
+        words = ["dedup", "--exact", "--strict", "--against", "full.set"]
+        ran = self.run_it(*words, stdin=lines(passing))
+        self.assertEqual((ran.returncode, ran.stdout), (3, ""))
+        (warning,) = self.warnings(ran)
+        self.assertIn("full.set passes strangers at", warning)
+
 
 if __name__ == "__main__":
     unittest.main()

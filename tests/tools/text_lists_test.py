@@ -181,6 +181,7 @@ class Lists(unittest.TestCase):
             ["check", "-"],
             ["check", "-", "-"],
             ["check", "-s", "-", "-s", "-", "list"],
+            ["check", "-", "list", "--verify", "-"],
             ["dedup", "--against", "-"],
             ["dedup", "--against", "-", "-"],
         ):

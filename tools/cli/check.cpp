@@ -417,11 +417,17 @@ void expect_flags_fit(const CheckFlags& flags) {
     refuse("--verify confirms the hits of one set; ask the sets one by one, each with its list");
 }
 
-// Standard input can be read only once, as lines or as the list.
-void expect_inputs(const CheckFlags& flags) {
+// What is read as lines: the files, and the list that confirms them.
+std::vector<std::string> inputs_of(const CheckFlags& flags) {
   std::vector<std::string> files = flags.files;
   if (files.empty() && !flags.lists.empty()) files.push_back("-");
   files.insert(files.end(), flags.lists.begin(), flags.lists.end());
+  return files;
+}
+
+// Standard input can be read only once, as lines or as the list.
+void expect_inputs(const CheckFlags& flags) {
+  const std::vector<std::string> files = inputs_of(flags);
   expect_lines(files);
   expect_input(files, "check F");
   expect_own_output(flags.output.path, files);
@@ -433,7 +439,7 @@ Exit run(const CheckFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   expect_flags_fit(flags);
   const std::vector<std::string> paths = flags.sets.empty() ? std::vector{flags.set} : flags.sets;
-  expect_stdin_once(paths, flags.files);
+  expect_stdin_once(paths, inputs_of(flags));
   const auto start = Clock::now();
   Progress opening(messages, flags.quiet ? When::never : progress_of(flags.speech), Phase{"sets"});
   const Verify verify = flags.trust ? Verify::header : Verify::checksums;
