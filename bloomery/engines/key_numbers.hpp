@@ -88,7 +88,9 @@ class KeyNumbers {
   }
   // Key by key, since only they know their whole hash: read in order, written where they belong.
   void grow() {
-    slots_ = std::vector<std::uint64_t>(2 * slots_.size(), 0);
+    const std::size_t grown = 2 * slots_.size();
+    std::vector<std::uint64_t>().swap(slots_);  // so that there are never two
+    slots_.resize(grown, 0);
     --shift_;
     for (std::uint64_t number = 0; number < size_; ++number) {
       const WideHash hash = key(number).hash;

@@ -22,7 +22,7 @@ namespace bloomery {
 
 class Spool {
  public:
-  static constexpr std::size_t default_memory_bytes = std::size_t{64} << 20;
+  static constexpr std::size_t default_memory_bytes = std::size_t{16} << 20;
   explicit Spool(std::size_t memory_bytes = default_memory_bytes) : memory_bytes_(memory_bytes) {}
 
   struct Record {

@@ -20,6 +20,8 @@ constexpr auto progress_interval = std::chrono::milliseconds(100);
 // Keys whose slots, and keys that are called for before their turn.
 constexpr std::size_t slots_ahead = 24;
 constexpr std::size_t keys_ahead = 12;
+// Spools that are not longer than so many times their memory are not packed.
+constexpr std::uint64_t least_compacted = 4;
 
 // Reads everything and remembers what is asked for.
 class TallyReading {
@@ -32,7 +34,7 @@ class TallyReading {
         hashing_(set, inputs.rules().delimiter, rules),
         meter_(set, rate_of_others(rules.against)),
         spool_(tallies.spool_memory_bytes),
-        next_compacting_(tallies.spool_memory_bytes) {}
+        next_compacting_(least_compacted * tallies.spool_memory_bytes) {}
 
   Result<void> read_all() {
     KeyedBlock work;
@@ -123,7 +125,7 @@ class TallyReading {
     }
     spool_bytes_ = std::max(spool_bytes_, spool_.file_bytes() + kept.file_bytes());
     spool_ = std::move(kept);
-    next_compacting_ = std::max<std::uint64_t>(tallies_.spool_memory_bytes, 2 * spool_.size());
+    next_compacting_ = std::max(least_compacted * tallies_.spool_memory_bytes, 2 * spool_.size());
     return {};
   }
 

@@ -14,7 +14,7 @@
 namespace bloomery {
 namespace {
 
-const std::vector<std::string> names = {"x.gz", "x.bz2", "x.xz", "x.zst"};
+const std::vector<std::string> names = {"x.gz", "x.bz2", "x.xz", "x.zst", "x.lz4"};
 
 // All that can be decoded of these bytes, of which more may come.
 std::string decoded(const std::string& bytes, bool last) {

@@ -79,7 +79,7 @@ class Tallies(unittest.TestCase):
         return path
 
     def random_content(self, delimiter):
-        pieces = [b"", b"\r", b"a", b"a\r", b"\0", b"x\0y", b"\xff\xfe\xfd", b" a", b"a ", b"\t"]
+        pieces = [b"", b"\r", b"a", b"a\r", b"\0", b"x\0y", b"\xfd\xfe\xff", b" a", b"a ", b"\t"]
         if delimiter == b"\0":
             pieces = [piece.replace(b"\0", b"\n") for piece in pieces]
         pieces += [b"%d" % n for n in range(self.chance.choice([0, 5, 400]))]
@@ -279,6 +279,23 @@ class Places(Tallies):
             self.assertGreater(told["spool_bytes"], 60e6)
             self.assertEqual([p.name for p in self.folder.iterdir()], ["lines"])
             self.assert_refused([*words, path], "TMPDIR", env={**os.environ, "TMPDIR": "/missing"})
+
+    def test_a_spool_that_can_not_grow_ends_the_run_before_a_line_is_printed(self):
+        lines = ended(b"%07d" % n + b"." * 200 for n in range(150_000))
+        for words in ("-c", "--top 3", "-u", "--keep last"):
+            run = subprocess.run(
+                ["bash", "-c", f"ulimit -f 20000; trap '' XFSZ; {BINARY} dedup {words}"],
+                input=lines, capture_output=True, timeout=PATIENCE)
+            self.assertEqual((run.returncode, run.stdout), (2, b""), words)
+            self.assertRegex(run.stderr.decode(), r"\Abloomery: error: [^\n]*temporary[^\n]+\n\Z")
+
+    def test_a_reader_that_goes_away_ends_it_quietly(self):
+        for words in ("-c", "--top 100000", "-u", "--keep last"):
+            run = subprocess.run(
+                ["bash", "-c", f"seq 300000 | {BINARY} dedup {words} | head -n 1;"
+                 " echo ${PIPESTATUS[@]}"], capture_output=True, timeout=PATIENCE)
+            self.assertEqual(run.stderr, b"", words)
+            self.assertRegex(run.stdout.decode(), r"\A(1\t)?1\n0 0 0\n\Z")
 
     def test_the_report(self):
         run = dedup("--top", 1, "--json", input=b"a\nb\na\n")

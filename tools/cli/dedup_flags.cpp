@@ -149,7 +149,7 @@ most frequent, most frequent first. --unique prints the lines that came exactly
 once; --keep last the last of equal lines instead of the first, in its place. All
 but --distinct are exact: they go by 128-bit hashes, 35 to 46 bytes of memory for
 each different line, and print when all was read. Lines wait in memory, or beyond
-64 MiB in a file without a name in TMPDIR, at most three times the different lines.
+16 MiB in a file without a name in TMPDIR, at most three times the different lines.
 
 The key of a line is the whole line, or a part of it (--field, --csv, --json-key),
 spelled in one way if wanted (--normalize); what is printed is the line as it
