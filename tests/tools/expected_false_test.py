@@ -183,6 +183,14 @@ class Check(Folder):
             # What grows begins large, and is better than asked.
             self.assertGreater(truth, 0 if kind in ("scalable", "chain") else 50, kind)
 
+    def test_a_set_with_an_allow_list_tells_a_bound(self):
+        allowed = self.write("allowed", STRANGERS)
+        self.build("cascade.set", MEMBERS, "-p", "1%", "--allow", allowed)
+        ran = self.run_it("check", "cascade.set", self.asked)
+        self.assertEqual(ran.stdout, lines(ASKED_MEMBERS))
+        (warning,) = self.warnings(ran)
+        self.assertIn("at most about", warning)
+
     def test_build_without_a_rate_is_good_enough(self):
         self.build("usual.set", MEMBERS)
         info = json.loads(self.good("info", "--json", "usual.set"))

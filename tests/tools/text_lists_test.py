@@ -209,7 +209,6 @@ class Lists(unittest.TestCase):
             ["add", text, text],
             ["remove", text, text],
             ["info", text],
-            ["count", text, text],
             ["merge", "union", "-o", "x", text, text],
             ["fold", "-o", "x", text],
             ["build", "--like", text, "-o", "x", text],
@@ -218,6 +217,13 @@ class Lists(unittest.TestCase):
             self.assertEqual((ran.returncode, ran.stdout), (2, b""), words)
             self.assertIn(b"'bloomery build -o F list' makes a set of a list of lines", ran.stderr)
             self.assertEqual((self.folder / text).read_bytes(), b"a\n")
+        ran = self.run_it("count", text, text)
+        self.assertEqual((ran.returncode, ran.stdout), (2, b""))
+        self.assertIn(b"'bloomery dedup --count list' counts them", ran.stderr)
+        # It would lie in memory beside what is capped.
+        ran = self.run_it("dedup", "-m", "50M", "--against", text, text)
+        self.assertEqual((ran.returncode, ran.stdout), (2, b""))
+        self.assertIn(b"--memory caps the whole program, and list is a list", ran.stderr)
         ran = self.run_it("check", "--key-file", text, text, stdin=b"a\n")
         self.assertEqual(ran.returncode, 2)
         ran = self.run_it("check", "missing", stdin=b"a\n")

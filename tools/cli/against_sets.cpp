@@ -33,6 +33,11 @@ void AgainstSets::open(const DedupFlags& flags, When progress, Messages& message
   for (const std::string& path : flags.against) {
     const Progress reading(messages, progress, Phase{"reading " + path});
     const bool list = is_list(path);
+    if (list && flags.size.memory)
+      refuse(
+          fmt::format("--memory caps the whole program, and {0} is a list of lines, which is held "
+                      "in memory beside the set; 'bloomery build -o F {0}' makes a set file of it",
+                      path));
     sets_.push_back({path, opened(path, list, flags, messages), {}, list});
     One& one = sets_.back();
     expect_line_keys(one.file.set, path);

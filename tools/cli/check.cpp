@@ -350,25 +350,25 @@ FalseMatches false_matches(const CheckFlags& flags, const Counts& counts, const 
 }
 
 // What may be wrong, and about how much of it. At the bound nobody knows: it may be all.
-std::string what_is_false(const CheckFlags& flags, const Counts& counts, double expected) {
-  const bool all = expected > 0.99 * static_cast<double>(counts.matched);
+std::string what_is_false(const CheckFlags& flags, const Counts& counts,
+                          const FalseMatches& found) {
+  const bool all = found.expected() > 0.99 * static_cast<double>(counts.matched);
   const std::string matches = print_count(counts.matched);
   if (all && flags.invert)
     return fmt::format("all of the {} lines that are withheld may be absent", matches);
   if (all) return fmt::format("all of the {} matches may be false", matches);
-  const std::string about = print_about(expected);
   if (flags.invert)
-    return fmt::format("about {} of the {} lines that are withheld are probably absent", about,
+    return fmt::format("{} of the {} lines that are withheld are probably absent", found.about(),
                        matches);
-  return fmt::format("about {} of {} matches are probably false", about, matches);
+  return fmt::format("{} of {} matches are probably false", found.about(), matches);
 }
 
 void warn(const CheckFlags& flags, const Counts& counts, const FalseMatches& found,
           Messages& messages) {
   if (!found.worth_telling()) return;
   const bool one = found.each().size() == 1;
-  messages.warning(fmt::format("{}: {}; {}{}", what_is_false(flags, counts, found.expected()),
-                               found.cause(), found.advice(),
+  messages.warning(fmt::format("{}: {}; {}{}", what_is_false(flags, counts, found), found.cause(),
+                               found.advice(),
                                one ? ", or confirm the matches with --verify LIST" : ""));
 }
 

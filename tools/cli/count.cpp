@@ -18,6 +18,7 @@
 #include "flags.hpp"
 #include "inputs.hpp"
 #include "line_feed.hpp"
+#include "list_set.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "set_file.hpp"
@@ -126,6 +127,11 @@ Exit run(const CountFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   const Verify verify = flags.trust ? Verify::header : Verify::checksums;
   Progress opening(messages, progress_of(flags.speech), Phase{"reading " + flags.set});
+  if (is_list(flags.set))
+    refuse(
+        fmt::format("{0} is no set file; of a list of lines 'bloomery build --kind spectral -o F "
+                    "{0}' makes a set that counts, and 'bloomery dedup --count {0}' counts them",
+                    flags.set));
   const SetFile file = open_set(flags.set, flags.key_file, verify);
   opening.finish();
   if (!AnySet::find_row(file.set.kind().name)->counts)

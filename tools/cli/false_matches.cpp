@@ -26,6 +26,7 @@ double rate_of(const AnySet& set, const AskedLines& asked) {
 
 void FalseMatches::add(const std::string& name, const AnySet& set, const AskedLines& asked) {
   add(name, rate_of(set, asked), set.overfull(), asked);
+  at_most_ |= set.lists().has_value();
 }
 
 void FalseMatches::add(const std::string& name, double rate, bool overfull,
@@ -47,6 +48,10 @@ const FalseMatches::OfSet& FalseMatches::worst() const {
 std::string FalseMatches::cause() const {
   return fmt::format("{} passes strangers at {}{}", worst().name, print_rate(worst().rate),
                      sets_.size() > 1 ? ", more than the other sets" : "");
+}
+
+std::string FalseMatches::about() const {
+  return (at_most_ ? "at most about " : "about ") + print_about(expected_);
 }
 
 std::string FalseMatches::advice() const {

@@ -44,6 +44,8 @@ class FalseMatches {
   std::string cause() const;
   // "build a larger set", "build it with a lower --rate"
   std::string advice() const;
+  // "about 43,900", or "at most about" where keys of an allow list may be among the absent lines.
+  std::string about() const;
 
  private:
   const OfSet& worst() const;
@@ -51,6 +53,7 @@ class FalseMatches {
   std::vector<OfSet> sets_;
   JointRate joint_;
   double expected_ = 0;
+  bool at_most_ = false;
 };
 
 }  // namespace bloomery::cli
