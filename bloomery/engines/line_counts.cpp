@@ -100,7 +100,9 @@ class Variety {
   double part() const {
     if (lines_ < fewest_lines) return 1;
     const double different = static_cast<double>(std::max<std::size_t>(1, seen_.size()) * one_in);
-    return std::min(1.0, different / static_cast<double>(lines_));
+    const double part = different / static_cast<double>(lines_);
+    // Where most lines are new, chance in the sample must not make the plan too small.
+    return part < 0.5 ? part : 1;
   }
 
  private:

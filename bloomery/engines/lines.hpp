@@ -156,8 +156,8 @@ Result<std::optional<std::uint64_t>> estimate_lines(const std::vector<std::strin
                                                     const LineRules& rules = {});
 
 // About how many different lines there are: those of estimate_lines, times the part of the lines in
-// the blocks that did not come before. A file of a few lines that come again and again is not
-// planned for as if all were new.
+// the blocks that did not come before, if that is less than half. A file of a few lines that come
+// again and again is not planned for as if all were new.
 // Limits:  where the blocks repeat themselves and the rest does not there may be more: for sets
 //          that grow.
 Result<std::optional<std::uint64_t>> estimate_keys(const std::vector<std::string>& files,

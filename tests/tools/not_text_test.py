@@ -367,6 +367,15 @@ class Containers(Case):
         self.assertEqual((good.read_bytes(), counts.read_bytes()), before)
         self.assertFalse((self.folder / "N").exists())
 
+    def test_a_later_file_is_refused_before_anything_is_printed(self):
+        good, bad = self.write("good", b"a\n"), self.write("bad", tar_of(b"a\n"))
+        made = self.folder / "S"
+        self.assertEqual(run("build", "-q", "-o", made, good).returncode, 0)
+        for words in (["dedup"], ["check", made]):
+            outcome = run(*words, good, bad)
+            self.assertEqual((outcome.returncode, outcome.stdout), (2, b""), outcome)
+            self.assertIn(b"bad: this is a tar archive", outcome.stderr)
+
     def test_binary_numbers_are_not_text(self):
         content = b"".join(i.to_bytes(4, "little") for i in (0x04034b50, 7, 7))
         outcome = run("ints", "sort", "--format", "u32le", input=content)

@@ -430,6 +430,7 @@ void expect_inputs(const CheckFlags& flags) {
   const std::vector<std::string> files = inputs_of(flags);
   expect_lines(files);
   expect_input(files, "check F");
+  expect_text(files, flags.lines);
   expect_own_output(flags.output.path, files);
   expect_own_output(flags.output.path, flags.sets.empty() ? std::vector{flags.set} : flags.sets);
 }

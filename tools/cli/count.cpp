@@ -142,6 +142,7 @@ Exit run(const CountFlags& flags, Messages& messages) {
   expect_line_keys(file.set, flags.set);
   expect_lines(flags.files);
   expect_input(flags.files, "count F");
+  expect_text(flags.files, flags.lines);
   expect_own_output(flags.output.path, flags.files);
   expect_own_output(flags.output.path, {flags.set});
   const auto start = Clock::now();

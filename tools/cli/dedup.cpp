@@ -574,6 +574,7 @@ Exit run(const DedupFlags& flags, Messages& messages) {
   expect_fitting(flags);
   expect_stdin_once(flags.against, flags.files);
   expect_input(flags.files, "dedup");
+  expect_text(flags.files, flags.lines);
   if (flags.size.memory) give_back_what_is_freed();
   return DedupRun(flags, messages).run();
 }

@@ -152,11 +152,12 @@ each different line, and print when all was read. Lines wait in memory, or beyon
 16 MiB in a file without a name in TMPDIR, at most three times the different lines.
 
 The key of a line is the whole line, or a part of it (--field, --csv, --json-key),
-spelled in one way if wanted (--normalize); what is printed is the line as it
-came. Lines whose key is empty or null are no repeats of each other (--empty). A CSV
-header is printed once. --against F drops what a set file has, by the
-spelling that is stored in F; or what a plain text list has, compressed or not, whose
-lines are keys as they are, in the spelling of this run.
+spelled in one way if wanted (--normalize); what is printed is the line as it came,
+but UTF-16 as UTF-8, and without a byte order mark. Lines whose key is empty or null
+are no repeats of each other (--empty). A CSV header is printed once. --against F
+drops what a set file has, by the spelling that is stored in F; or what a plain text
+list has, compressed or not, whose lines are keys as they are, in the spelling of
+this run.
 
 The report (--stats, --json, or when standard error is a terminal):
   lines_in, lines_out, repeats, memory_bytes, rate_now, expected_lost, seconds,

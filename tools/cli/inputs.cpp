@@ -38,6 +38,13 @@ void expect_input(const std::vector<std::string>& files, std::string_view comman
   check_readable(files).value();
 }
 
+void expect_text(const std::vector<std::string>& files, const LineFlags& lines) {
+  const OpenDecoder decode = decoder_of(lines);
+  for (const std::string& path : files)
+    if (path != "-" && all_regular({path}))
+      static_cast<void>(InputFile::open(path, decode).value());
+}
+
 void expect_lines(const std::vector<std::string>& files) {
   for (const std::string& path : files) {
     std::error_code unseen;

@@ -16,6 +16,9 @@ namespace bloomery::cli {
 // time. `command` is for the hint.
 void expect_input(const std::vector<std::string>& files, std::string_view command);
 
+// Refuses files that are no text (text_input.hpp) before lines of those before them are printed. A
+// pipe is looked at when its turn comes.
+void expect_text(const std::vector<std::string>& files, const LineFlags& lines);
 // Refuses a set file where lines are wanted: its bytes would be taken for lines.
 void expect_lines(const std::vector<std::string>& files);
 // Refuses an output that is one of the inputs: it would be replaced by a set.
