@@ -128,10 +128,10 @@ Exit run(const CountFlags& flags, Messages& messages) {
   const Verify verify = flags.trust ? Verify::header : Verify::checksums;
   Progress opening(messages, progress_of(flags.speech), Phase{"reading " + flags.set});
   if (is_list(flags.set))
-    refuse(
-        fmt::format("{0} is no set file; of a list of lines 'bloomery build --kind spectral -o F "
-                    "{0}' makes a set that counts, and 'bloomery dedup --count {0}' counts them",
-                    flags.set));
+    refuse(fmt::format(
+        "{0} is not a set file; of a list of lines 'bloomery build --kind spectral -o F "
+        "{0}' makes a set that counts, and 'bloomery dedup --count {0}' counts them",
+        flags.set));
   const SetFile file = open_set(flags.set, flags.key_file, verify);
   opening.finish();
   if (!AnySet::find_row(file.set.kind().name)->counts)
