@@ -21,7 +21,7 @@ PATIENCE = 240
 # Strings and names that the parsers have to unescape, authorities that uriparser judges.
 TEXT = b"".join(b"%d\n" % (i % 40) for i in range(90))
 JSON_LINE = b'{"\\u0061":{"b":["x\\n%d"]},"pad":"%s"}\n'
-JSON = b"".join(JSON_LINE % (i % 20, b"p" * i) for i in range(60))
+JSON = b"".join(JSON_LINE % (i % 20, b"p" * (i // 15 * 40)) for i in range(60))
 URLS = b"".join(b"http://u%d@[::1]:80/%%7ea?b=2&a=1\n" % (i % 9) for i in range(30))
 CSV = b"id,name\n" + b"".join(b'%d,"n ""%d"""\n' % (i, i % 7) for i in range(30))
 
