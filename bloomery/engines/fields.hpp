@@ -30,17 +30,32 @@
 
 namespace bloomery {
 
-enum class KeyPart { whole_line, fields, csv, json };
+// tsv: as csv, but tabs separate, a newline ends a record, and quotes are ordinary bytes.
+enum class KeyPart { whole_line, fields, csv, tsv, json };
+
+// Fields that follow each other, from 1; numbers below 0 count from the last, which is -1.
+struct FieldSpan {
+  std::int64_t first = 1;
+  std::int64_t last = 1;
+
+  constexpr FieldSpan(std::int64_t number) : first(number), last(number) {}
+  constexpr FieldSpan(std::int64_t from, std::int64_t to) : first(from), last(to) {}
+  constexpr bool is_one() const { return first == last; }
+  constexpr bool is_one_from_the_front() const { return is_one() && first > 0; }
+};
 
 struct FieldRules {
   KeyPart part = KeyPart::whole_line;
-  std::vector<std::size_t> fields = {};   // from 1; of CSV without a header too
-  std::string separator = {};             // fields: empty means blanks; CSV: empty means a comma
-  std::vector<std::string> columns = {};  // CSV: names in the header; empty: there is no header
+  // Of CSV and TSV without a header: columns, one by one from the front.
+  std::vector<FieldSpan> fields = {};
+  std::string separator = {};  // fields: empty means blanks; CSV: empty means a comma
+  // CSV and TSV: names in the header, numbers where it has no such name, or several of these
+  // separated by commas, quoted as in CSV; empty: there is no header.
+  std::vector<std::string> columns = {};
   std::vector<std::string> json_paths = {};
 };
 
-// Of the columns of one CSV file: their numbers there, from 0.
+// Of the columns of one CSV or TSV file: their numbers there, from 0.
 using CsvColumns = std::vector<std::size_t>;
 
 // What a JSON null is as a key, or as a part of one.
@@ -57,6 +72,7 @@ struct CutScratch {
   std::optional<JsonReader> json;
   UrlScratch url;
   std::vector<TakenPart> parts;
+  std::vector<std::string_view> fields;  // all of a record
   std::uint64_t not_normalized = 0;  // keys of which a part is not what the normalisation is for
 };
 
@@ -73,14 +89,17 @@ class FieldCutter {
 
   const FieldRules& rules() const { return rules_; }
   bool whole_line() const { return rules_.part == KeyPart::whole_line; }
-  // Keys are made of several parts, also where a record has just one of them.
-  bool several_parts() const { return several_; }
+  // Keys are, or may be, made of several parts.
+  bool several_parts() const;
   // Set for CSV: what LineRules need to find the ends of records.
   std::optional<char> csv_separator() const;
 
-  // CSV with named columns: the first record of every file is no key but tells where they are.
+  // CSV or TSV with named columns: the first record of every file is no key but tells where they are.
   bool has_header() const { return !rules_.columns.empty(); }
   Result<CsvColumns> columns_of(std::string_view header, std::string_view file) const;
+  // How this header was understood, in short: files whose columns are found in different ways (by
+  // name in one, by number in the other) do not belong together.
+  std::string reading_of(std::string_view header) const;
 
   // `columns` are those of the record's file; unused where there is no header. Each part is
   // normalised by itself; nulls are not.
@@ -88,7 +107,15 @@ class FieldCutter {
           const Normalizer* normalizer = nullptr) const;
 
  private:
+  struct Reading {
+    CsvColumns columns;
+    std::string how;
+  };
+  Result<Reading> read_header(std::string_view header, std::string_view file) const;
+  std::vector<std::string> names_in(std::string_view header) const;
+  Cut cut_lone_field(std::string_view record) const;
   const char* take_fields(std::string_view record, CutScratch& scratch) const;
+  const char* take_spans(std::string_view record, CutScratch& scratch) const;
   const char* take_columns(std::string_view record, const CsvColumns& columns,
                            CutScratch& scratch) const;
   const char* take_values(std::string_view record, CutScratch& scratch) const;
@@ -96,9 +123,11 @@ class FieldCutter {
                          CutScratch& scratch) const;
 
   FieldRules rules_;
-  CsvColumns numbered_;  // CSV without a header
+  CsvColumns numbered_;  // CSV and TSV without a header
   std::vector<JsonPath> paths_;
-  bool several_ = false;
+  bool lone_field_ = false;
+  bool spans_ = false;    // fields are not only single ones from the front
+  bool several_ = false;  // of fields and paths; columns are counted when they are known
 };
 
 }  // namespace bloomery

@@ -188,6 +188,8 @@ Result<Lines> Inputs::next() {
     auto batch = reader_->next();
     if (rules_.header) header_ = reader_->header();
     if (!batch || !batch->empty()) return batch;
+    if (rules_.header && reader_->lines_read() == 0 && reader_->bytes_read() > 0)
+      headers_alone_.push_back({name_, header_});
     bytes_before_ += reader_->bytes_read();
     file_bytes_before_ += reader_->file_bytes_read();
     lines_before_ += reader_->lines_read();

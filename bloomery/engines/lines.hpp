@@ -125,6 +125,12 @@ class Inputs {
   std::uint64_t first_line() const { return first_line_; }
   // Of the file of the last batch, with LineRules::header.
   const std::string& header() const { return header_; }
+  // Files that had a header and no line, so that no batch came with it.
+  struct HeaderAlone {
+    std::string file;
+    std::string header;
+  };
+  const std::vector<HeaderAlone>& headers_alone() const { return headers_alone_; }
   // False when next() would wait for somebody else to write: the time to flush what is buffered.
   bool ready() const;
 
@@ -136,6 +142,7 @@ class Inputs {
   std::optional<LineReader> reader_;
   std::string name_;
   std::string header_;
+  std::vector<HeaderAlone> headers_alone_;
   std::uint64_t first_line_ = 0;
   std::uint64_t bytes_before_ = 0;  // in the files that are done
   std::uint64_t file_bytes_before_ = 0;

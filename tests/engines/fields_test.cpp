@@ -12,7 +12,7 @@ std::string cut(const FieldCutter& cutter, std::string_view record,
   return found.why != nullptr ? std::string("! ") + found.why : std::string(found.key);
 }
 
-FieldCutter by_number(std::vector<std::size_t> fields, std::string separator = {}) {
+FieldCutter by_number(std::vector<FieldSpan> fields, std::string separator = {}) {
   return FieldCutter::make(
              {.part = KeyPart::fields, .fields = std::move(fields), .separator = separator})
       .value();
@@ -76,6 +76,55 @@ TEST(Fields, ColumnsOfCsvByNumberNeedNoHeader) {
   EXPECT_EQ(cutter.csv_separator(), ';');
   EXPECT_EQ(cut(cutter, "a;\"b;c\";d"), "b;c");
   EXPECT_EQ(cut(cutter, "a,b"), few);
+}
+
+TEST(Fields, RangesAndFieldsFromTheLast) {
+  EXPECT_EQ(cut(by_number({-1}, ":"), "x:y:zz"), "zz");
+  EXPECT_EQ(cut(by_number({-1}), " x  y "), "y");
+  EXPECT_EQ(cut(by_number({-3}), "x y"), few);
+  EXPECT_EQ(cut(by_number({{2, -1}}, ":"), "x:y:zz"), "1:y,2:zz,");
+  // The rule decides, not the record: a field 1:a,1:b, must not be taken for two.
+  EXPECT_EQ(cut(by_number({{2, -1}}, ":"), "x:y"), "1:y,");
+  EXPECT_EQ(cut(by_number({{2, -1}}, ":"), "x"), few);
+  EXPECT_EQ(cut(by_number({{2, 3}, 1}, ":"), "x:y:z"), "1:y,1:z,1:x,");
+  EXPECT_EQ(cut(by_number({{2, 3}}, ":"), "x:y"), few);
+  EXPECT_EQ(cut(by_number({{2, 2}}, ":"), "x:y"), "y");
+  for (const FieldSpan wrong : {FieldSpan(3, 2), FieldSpan(-1, -2), FieldSpan(1, -2),
+                                FieldSpan(-1, 2), FieldSpan(1, 0), FieldSpan(0)})
+    EXPECT_FALSE(FieldCutter::make({.part = KeyPart::fields, .fields = {wrong}}));
+}
+
+TEST(Fields, ColumnsByNumberAndInLists) {
+  const auto found = [](std::vector<std::string> words, std::string_view header) {
+    const auto cutter =
+        FieldCutter::make({.part = KeyPart::csv, .columns = std::move(words)}).value();
+    const auto columns = cutter.columns_of(header, "f");
+    return columns ? *columns : CsvColumns{99};
+  };
+  EXPECT_EQ(found({"2"}, "a,b"), (CsvColumns{1}));
+  EXPECT_EQ(found({"2"}, "2,b"), (CsvColumns{0}));
+  EXPECT_EQ(found({"3"}, "a,b"), (CsvColumns{99}));
+  EXPECT_EQ(found({"b,a", "b"}, "a,b"), (CsvColumns{1, 0, 1}));
+  EXPECT_EQ(found({"b,1"}, "a,b"), (CsvColumns{1, 0}));
+  EXPECT_EQ(found({"a,b"}, "x,\"a,b\""), (CsvColumns{1}));
+  EXPECT_EQ(found({"a,b"}, "a,\"a,b\",b"), (CsvColumns{99}));
+  EXPECT_EQ(found({"\"a,b\""}, "a,\"a,b\",b"), (CsvColumns{1}));
+  EXPECT_EQ(found({"a"}, "a,a"), (CsvColumns{99}));
+  const auto cutter = FieldCutter::make({.part = KeyPart::csv, .columns = {"2"}}).value();
+  EXPECT_NE(cutter.reading_of("1,2"), cutter.reading_of("a,b"));
+  EXPECT_EQ(cutter.reading_of("a,b"), cutter.reading_of("c,d,e"));
+}
+
+TEST(Fields, TsvHasNoQuotes) {
+  const auto cutter = FieldCutter::make({.part = KeyPart::tsv, .columns = {"\"b"}}).value();
+  EXPECT_EQ(cutter.csv_separator(), std::nullopt);
+  const auto columns = cutter.columns_of("a\t\"b\r", "f").value();
+  EXPECT_EQ(columns, (CsvColumns{1}));
+  EXPECT_EQ(cut(cutter, "1\t\"x", &columns), "\"x");
+  EXPECT_EQ(cut(cutter, "1\t\"x\r", &columns), "\"x");
+  EXPECT_EQ(cut(cutter, "1\t", &columns), "");
+  EXPECT_EQ(cut(cutter, "1", &columns), few);
+  EXPECT_FALSE(FieldCutter::make({.part = KeyPart::tsv, .separator = ",", .columns = {"a"}}));
 }
 
 TEST(Fields, PathsIntoJson) {

@@ -58,6 +58,7 @@ class AskedSets {
 
   std::span<const std::unique_ptr<One>> each() const { return sets_; }
   One& only() { return *sets_.front(); }
+  const One& only() const { return *sets_.front(); }
 
  private:
   std::vector<std::unique_ptr<One>> sets_;

@@ -100,11 +100,11 @@ A set that gets more keys than planned is written all the same, with a warning;
 
 The report on standard output: kind, keys, keys_estimated, capacity, bytes,
 bits_per_key, fill, rate_asked, rate_now, hash, hardened, lines_in, seconds; with
---skip-bad also bad_in (lines without a key), with -k, --csv or --json-key empty_keys
-(lines with an empty one, which are left out unless --empty one is given), with
---normalize not_normalized (keys that are no URL, or no address, and were only
-trimmed), with --allow also allowed,
-exceptions (allowed lines that had to be listed) and lines_allowed
+--skip-bad also bad_in (lines without a key), with -k, --csv, --tsv or --json-key
+empty_keys (lines with an empty one, which are left out unless --empty one is given),
+with --normalize not_normalized (keys that are no URL, or no address, and were only
+trimmed), with --allow also allowed, exceptions (allowed lines that had to be listed)
+and lines_allowed
 
 Exit codes: 0 good, 2 error, 3 overfull with --strict.
 
@@ -143,7 +143,9 @@ class Feed {
       take(keys_.keys_of(lines, inputs), inputs);
       return true;
     };
-    return each_batch({files, order_.lines, progress()}, messages_, take_all).lines;
+    return each_batch({files, order_.lines, progress(), {}, keys_.when_alone()}, messages_,
+                      take_all)
+        .lines;
   }
 
   void warn_when_overfull(const AnySet& set) {

@@ -115,7 +115,11 @@ When progress_wanted(const ChangeFlags& flags) {
 template <class Verb>
 std::uint64_t each_key_batch(const ChangeFlags& flags, SetLines& keys, Messages& messages,
                              Verb&& verb) {
-  const LineSource source{flags.files, keys.line_rules(flags.lines), progress_wanted(flags)};
+  const LineSource source{flags.files,
+                          keys.line_rules(flags.lines),
+                          progress_wanted(flags),
+                          {},
+                          keys.keys().when_alone()};
   return each_batch(source, messages,
                     [&](Lines batch, const Inputs& inputs) {
                       keys.hand(batch, inputs, [&](auto span) { verb(span, inputs); });

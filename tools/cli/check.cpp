@@ -173,15 +173,27 @@ class Check {
 
  private:
   LineSource source(const std::vector<std::string>& files, std::string phase = {}) const {
-    return {files, rules_, when_, std::move(phase)};
+    return {files, rules_, when_, std::move(phase), keys().when_alone()};
   }
-  const InputKeys& keys() { return sets_.only().keys.keys(); }
+  // The lines that are asked about: their header is printed also where it is alone.
+  LineSource asked() {
+    LineSource lines = source(flags_.files);
+    lines.header_alone = [this](const Inputs::HeaderAlone& alone) {
+      keys().expect_columns(alone);
+      print_header(alone.header, alone.file);
+    };
+    return lines;
+  }
+  const InputKeys& keys() const { return sets_.only().keys.keys(); }
   void print(std::string_view line) {
     out_.append(line);
     out_.append(rules_.delimiter);
   }
   // The header of CSV is printed once, so that what is printed is CSV.
-  void print_header(const Inputs& inputs);
+  void print_header(const Inputs& inputs) {
+    if (inputs.first_line() == 2) print_header(inputs.header(), inputs.name());
+  }
+  void print_header(const std::string& header, const std::string& file);
   // The answer to line i of the batch in hand.
   void print_answer(std::string_view line, std::size_t i);
 
@@ -214,9 +226,8 @@ class Check {
   std::string kept_text_;
 };
 
-void Check::print_header(const Inputs& inputs) {
-  if (!rules_.header || !flags_.prints_lines() || flags_.which || inputs.first_line() != 2) return;
-  const std::string& header = inputs.header();
+void Check::print_header(const std::string& header, const std::string& file) {
+  if (!rules_.header || !flags_.prints_lines() || flags_.which) return;
   if (!header_) {
     header_ = header;
     return print(header);
@@ -225,7 +236,7 @@ void Check::print_header(const Inputs& inputs) {
     refuse(
         fmt::format("{} has another header than the file before it, and what is printed would "
                     "be no CSV; check them one by one",
-                    inputs.name()));
+                    file));
 }
 
 void Check::print_answer(std::string_view line, std::size_t i) {
@@ -242,7 +253,7 @@ void Check::print_answer(std::string_view line, std::size_t i) {
 Counts Check::plain() {
   Counts counts;
   const bool first_decides = flags_.quiet && !flags_.speech.json && !flags_.stats;
-  answer_batches(source(flags_.files), out_, messages_, [&](Lines batch, const Inputs& inputs) {
+  answer_batches(asked(), out_, messages_, [&](Lines batch, const Inputs& inputs) {
     counts.lines_in += batch.size();
     counts.matched += sets_.ask(batch, inputs);
     print_header(inputs);
@@ -295,7 +306,7 @@ Counts Check::first_pass(ConfirmedHits& hits) {
     hits.note_all(found);
     return true;
   };
-  answer_batches(source(flags_.files), out_, messages_, take);
+  answer_batches(asked(), out_, messages_, take);
   return counts;
 }
 

@@ -78,7 +78,8 @@ struct Found {
 Found count_all(const CountFlags& flags, const AnySet& set, LineWriter& out, Messages& messages) {
   SetLines keys(set, flags.set, flags.keys);
   const LineRules rules = keys.line_rules(flags.lines);
-  const LineSource source{flags.files, rules, progress_beside_data(flags.speech)};
+  const LineSource source{
+      flags.files, rules, progress_beside_data(flags.speech), {}, keys.keys().when_alone()};
   std::array<std::uint64_t, lines_per_batch> room{};
   Found found;
   answer_batches(source, out, messages, [&](Lines batch, const Inputs& inputs) {

@@ -36,6 +36,8 @@ class DedupKeys {
 
   // Keys that were not what the normalisation is for, once the run has ended.
   std::uint64_t not_normalized() const { return not_normalized_; }
+  // After a first look at the lines.
+  void forget_counts() { not_normalized_ = 0; }
 
  private:
   const FieldCutter& cutter_;

@@ -19,9 +19,22 @@ std::string InputKeys::place_of(std::size_t line, const Inputs& inputs) const {
   return fmt::format("{}, {} {}", inputs.name(), unit(), inputs.first_line() + line);
 }
 
+void InputKeys::learn_columns(const Inputs& inputs) {
+  columns_ = way_->cutter.columns_of(inputs.header(), inputs.name()).value();
+  std::string reading = way_->cutter.reading_of(inputs.header());
+  if (first_file_.empty()) {
+    reading_ = std::move(reading);
+    first_file_ = inputs.name();
+  } else if (reading != reading_) {
+    refuse(
+        fmt::format("--column is the name of a column in one of {} and {}, and a number or a list "
+                    "in the other; give the files one by one",
+                    first_file_, inputs.name()));
+  }
+}
+
 Lines InputKeys::keys_of(Lines lines, const Inputs& inputs) {
-  if (way_->cutter.has_header() && inputs.first_line() == 2)
-    columns_ = way_->cutter.columns_of(inputs.header(), inputs.name()).value();
+  if (way_->cutter.has_header() && inputs.first_line() == 2) learn_columns(inputs);
   // Not once and for all: this may have been moved.
   keys_.set_columns(&columns_);
   const Lines keys = keys_.keys_of(lines);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,6 +38,14 @@ class InputKeys {
   // The keys of a batch of these inputs, without those of lines that have none, or an empty one
   // that is not a key like any other; valid until the next call.
   Lines keys_of(Lines lines, const Inputs& inputs);
+  // Refuses a header without the columns.
+  void expect_columns(const Inputs::HeaderAlone& alone) const {
+    way_->cutter.columns_of(alone.header, alone.file).value();
+  }
+  // For LineSource.
+  std::function<void(const Inputs::HeaderAlone&)> when_alone() const {
+    return [this](const Inputs::HeaderAlone& alone) { expect_columns(alone); };
+  }
   // Which lines of the last batch have no key in it: ascending.
   std::span<const std::uint32_t> without_key() const { return left_out_; }
   // Of those, how many have none at all, and how many an empty one.
@@ -68,10 +77,13 @@ class InputKeys {
   const Way& way() const { return *way_; }
 
  private:
+  void learn_columns(const Inputs& inputs);
   bool drops() const { return way_->empty == EmptyKeys::drop; }
   std::unique_ptr<const Way> way_;
   LineKeys keys_;
   CsvColumns columns_;
+  std::string first_file_;  // with a header, and how its columns were found
+  std::string reading_;
   std::vector<std::string_view> present_;
   std::vector<std::uint32_t> left_out_;
   std::uint64_t bad_ = 0;

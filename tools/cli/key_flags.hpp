@@ -23,6 +23,7 @@ struct KeyFlags {
   std::vector<std::string> fields;
   Word separator;
   bool csv = false;
+  bool tsv = false;
   std::vector<std::string> columns;
   bool headless = false;
   std::vector<std::string> json_keys;
@@ -30,7 +31,7 @@ struct KeyFlags {
   Word normalize;
   Word empty;
 
-  bool part_of_line() const { return !fields.empty() || csv || !json_keys.empty(); }
+  bool part_of_line() const { return !fields.empty() || csv || tsv || !json_keys.empty(); }
 };
 // `skipped` tells what becomes of a record without a key that is passed over.
 void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped);

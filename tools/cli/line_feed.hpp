@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct LineSource {
   LineRules rules;
   When progress;
   std::string phase = {};
+  // Called at the end for each file that had a header and no line: a column that is not there is
+  // told all the same.
+  std::function<void(const Inputs::HeaderAlone&)> header_alone = {};
 };
 
 struct LinesRead {
@@ -43,6 +47,8 @@ LinesRead each_batch(const LineSource& source, Messages& messages, Take&& take) 
   for (;;) {
     const auto batch = inputs.next();
     if (!batch) throw Failure(batch.error());
+    if (batch->empty() && source.header_alone)
+      for (const auto& alone : inputs.headers_alone()) source.header_alone(alone);
     if (batch->empty() || !take(*batch, inputs)) return {inputs.lines_read(), inputs.bytes_read()};
     progress.update(inputs.file_bytes_read(), inputs.lines_read());
   }
