@@ -253,7 +253,7 @@ class Set {
   Result<void> unite(const Set& other) requires(!Kind<K> || Mergeable<K>) {
     if (auto fitting = fits(other); !fitting) return fitting.error();
     if (auto united = body_.unite(other.body_); !united) return united.error();
-    rules_.form = joined(rules_.form, other.rules_.form);
+    join_rules(rules_, other.rules_);
     return {};
   }
   // On Bloom filters: holds every common key, at a worse rate than a filter of those keys.

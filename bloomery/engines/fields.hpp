@@ -94,7 +94,7 @@ class FieldCutter {
   // Set for CSV: what LineRules need to find the ends of records.
   std::optional<char> csv_separator() const;
 
-  // CSV or TSV with named columns: the first record of every file is no key but tells where they are.
+  // CSV or TSV with named columns: the first record of every file tells where they are.
   bool has_header() const { return !rules_.columns.empty(); }
   Result<CsvColumns> columns_of(std::string_view header, std::string_view file) const;
   // How this header was understood, in short: files whose columns are found in different ways (by

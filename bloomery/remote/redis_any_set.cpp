@@ -40,7 +40,10 @@ Part part_of(const RedisLaw& law, std::uint64_t adds) {
 }
 
 KeyRules rules_of(const RedisLaw& law, KeyForm form) {
-  return {.form = form, .strip_cr = law.strip_cr, .normalisation = law.normalisation};
+  return {.form = form,
+          .strip_cr = law.strip_cr,
+          .normalisation = law.normalisation,
+          .made_from = law.made_from};
 }
 
 struct RedisBody : AnySet::Body {

@@ -310,6 +310,7 @@ Result<RedisSet> RedisSet::open_or_make(const RedisAddress& address, const Wish&
   law->key_is_elsewhere = wish.key_is_elsewhere;
   law->strip_cr = wish.strip_cr;
   law->normalisation = wish.normalisation;
+  law->made_from = wish.made_from;
   if (address.rules.ttl.count() > 0)
     law->expires_at = now_ms() + static_cast<std::uint64_t>(address.rules.ttl.count());
   const SecretKey secret = wish.hasher.key();
@@ -468,6 +469,7 @@ Result<void> RedisSet::clear(const Want& want) {
   law->key_is_elsewhere = law_.key_is_elsewhere;
   law->strip_cr = law_.strip_cr;
   law->normalisation = law_.normalisation;
+  law->made_from = law_.made_from;
   law->expires_at = law_.expires_at;
   return replace(*law, {}, 0, KeyForm::none, Overwrite::replace);
 }

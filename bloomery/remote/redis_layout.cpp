@@ -54,6 +54,31 @@ std::optional<std::uint64_t> from_hexadecimal(std::string_view digits) {
   return word;
 }
 
+// Fields end at a blank: "--csv --column id" is written as "--csv%20--column%20id".
+std::string without_blanks(std::string_view text) {
+  std::string written;
+  for (const char letter : text) {
+    if (letter == ' ')
+      written += "%20";
+    else if (letter == '%')
+      written += "%25";
+    else
+      written += letter;
+  }
+  return written;
+}
+
+std::string with_blanks(std::string_view written) {
+  std::string text;
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const std::string_view code = written.substr(i, 3);
+    const bool escaped = code == "%20" || code == "%25";
+    text += !escaped ? written[i] : code == "%20" ? ' ' : '%';
+    if (escaped) i += 2;
+  }
+  return text;
+}
+
 // "blocked name=value name=value ..."
 Result<Fields> fields_of(std::string_view text) {
   Fields fields;
@@ -130,6 +155,7 @@ std::string encode_law(const RedisLaw& law) {
   }
   put("strip_cr", law.strip_cr ? "1" : "0");
   if (!law.normalisation.empty()) put("normalisation", law.normalisation);
+  if (!law.made_from.empty()) put("made_from", without_blanks(law.made_from));
   put("making", law.making == RedisMaking::reserve ? "reserve" : "upload");
   put("expires_at", std::to_string(law.expires_at));
   return text;
@@ -174,6 +200,7 @@ Result<RedisLaw> decode_law(std::string_view text, const SecretKey* key) {
     return wrong("a word can not be");
   law->strip_cr = strip == "1";
   law->normalisation = (*fields)["normalisation"];
+  law->made_from = with_blanks((*fields)["made_from"]);
   law->making = making == "upload" ? RedisMaking::upload : RedisMaking::reserve;
   return law;
 }

@@ -53,6 +53,7 @@ struct RedisLaw {
   bool key_is_elsewhere = false;  // a secret key that is not stored with the set
   bool strip_cr = false;
   std::string normalisation = {};
+  std::string made_from = {};  // as in KeyRules
   RedisMaking making = RedisMaking::reserve;
   std::uint64_t expires_at = 0;  // Unix time in ms; 0: never
 

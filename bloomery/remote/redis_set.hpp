@@ -64,6 +64,7 @@ class RedisSet {
     bool key_is_elsewhere = false;  // do not store the secret key of a hardened hasher
     bool strip_cr = false;
     std::string normalisation = {};
+    std::string made_from = {};  // as in KeyRules
   };
   struct Estimate {
     double keys = 0;  // from the bits

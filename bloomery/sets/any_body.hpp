@@ -54,6 +54,7 @@ struct AnySet::Body {
   virtual Result<void> exclusive(const Body& other) = 0;
   virtual Result<void> advance_to(std::uint64_t time, std::uint64_t span) = 0;
   virtual std::uint64_t time_span() const = 0;
+  virtual std::uint64_t time_told() const { return 0; }
   virtual void cap_memory(std::uint64_t bytes) = 0;
   virtual Result<std::uint64_t> best_fold(double rate) const = 0;
   virtual Result<std::unique_ptr<Body>> folded(std::uint64_t factor, double rate) const = 0;

@@ -295,6 +295,12 @@ struct Holder : AnySet::Body {
     else
       return 0;
   }
+  std::uint64_t time_told() const override {
+    if constexpr (Forgetting<K>)
+      return held.kind().time_told();
+    else
+      return 0;
+  }
   void cap_memory(std::uint64_t bytes) override {
     if constexpr (requires { held.cap_memory(bytes); }) held.cap_memory(bytes);
   }

@@ -227,13 +227,15 @@ Result<void> AnySet::fits(const AnySet& other) const {
 Result<void> AnySet::unite(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
   if (auto united = body_->unite(*other.body_); !united) return united.error();
-  rules_.form = joined(rules_.form, other.rules_.form);
+  join_rules(rules_, other.rules_);
   return {};
 }
 
 Result<void> AnySet::intersect(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  return body_->intersect(*other.body_);
+  if (auto done = body_->intersect(*other.body_); !done) return done;
+  if (rules_.made_from != other.rules_.made_from) rules_.made_from.clear();
+  return {};
 }
 
 Result<void> AnySet::subtract(const AnySet& other) {
@@ -278,6 +280,7 @@ Result<void> AnySet::advance_to(std::uint64_t time, std::uint64_t span) {
 }
 
 std::uint64_t AnySet::time_span() const { return body_->time_span(); }
+std::uint64_t AnySet::time_told() const { return body_->time_told(); }
 
 void AnySet::cap_memory(std::uint64_t bytes) { body_->cap_memory(bytes); }
 

@@ -141,6 +141,7 @@ class AnySet {
   // Of kinds that forget by time (sets/window_bloom.hpp); others refuse. Any unit of time.
   Result<void> advance_to(std::uint64_t time, std::uint64_t span);
   std::uint64_t time_span() const;  // that it was told; 0: none, or it forgets nothing by time
+  std::uint64_t time_told() const;  // the latest, rounded down to where its generation began
   // A growing set grows no further than this from now on; others never grow. 0: no cap. A cap is
   // not saved with the set.
   void cap_memory(std::uint64_t bytes);

@@ -54,8 +54,18 @@ struct KeyRules {
   KeyForm form = KeyForm::none;
   bool strip_cr = false;           // one carriage return before the end of a line was dropped
   std::string normalisation = {};  // profile and version, such as "url/1"; empty: none
+  // Which part of a line the keys are, as the flags of the command line say it, such as
+  // "--csv --column id"; "lines" for whole ones; empty: nobody knows. Sets that differ here may be
+  // merged, and asked with keys from elsewhere: it is for those who go on with a set as they began.
+  std::string made_from = {};
   friend bool operator==(const KeyRules&, const KeyRules&) = default;
 };
+
+// What is known of the keys of two sets that became one.
+inline void join_rules(KeyRules& rules, const KeyRules& other) {
+  rules.form = joined(rules.form, other.form);
+  if (rules.made_from != other.made_from) rules.made_from.clear();
+}
 
 // May sets of keys made in these two ways be merged? The Error names what differs.
 inline Result<void> keys_fit(const Hasher& one_hash, const KeyRules& one, const Hasher& other_hash,

@@ -163,6 +163,13 @@ class WindowBloom {
     return {};
   }
   std::uint64_t time_span() const { return head().span; }
+  // The latest time that it was told, rounded down to where its generation began; 0: none.
+  std::uint64_t time_told() const {
+    if (!is_timed()) return 0;
+    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t slice = head().slice - 1;
+    return slice > most / time_span() ? most : slice * time_span();
+  }
   bool is_timed() const { return time_span() != 0; }
 
   // Some generation took more than N keys: only time can bring that about.

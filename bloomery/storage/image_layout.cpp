@@ -140,6 +140,8 @@ std::vector<std::byte> encode_notes(const Image& image) {
     append_note(notes, secret_key_note, words.data(), sizeof words);
   }
   if (image.output) append_output(notes, *image.output);
+  const std::string& source = image.rules.made_from;
+  if (!source.empty()) append_note(notes, made_from_note, source.data(), source.size());
   return notes;
 }
 
@@ -190,6 +192,12 @@ Result<void> take_note(std::uint16_t type, std::span<const std::byte> value, Dir
       return {};
     }
     case output_note: return take_output(value, directory);
+    case made_from_note:
+      directory.rules.made_from.assign(reinterpret_cast<const char*>(value.data()), value.size());
+      if (value.empty()) return damaged("the note on what its keys were made from is empty");
+      if (auto sound = check_made_from(directory.rules.made_from); !sound)
+        return damaged(sound.error().sentence);
+      return {};
     default:
       if ((type & critical) == 0) return {};
       return Error{Code::unsupported, "it needs the feature " + std::to_string(type ^ critical) +
@@ -427,6 +435,17 @@ Result<void> check_normalisation(const std::string& text) {
   for (const char letter : text)
     if (letter < 0x21 || letter > 0x7e)
       return Error{Code::bad_input, "the name of the normalisation has more than printable ASCII"};
+  return {};
+}
+
+Result<void> check_made_from(const std::string& text) {
+  if (text.size() > most_made_from_bytes)
+    return Error{Code::bad_input,
+                 "the flags that say what its keys were made from take more than 32768 bytes"};
+  for (const char letter : text)
+    if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f)
+      return Error{Code::bad_input,
+                   "the flags that say what its keys were made from have control characters"};
   return {};
 }
 

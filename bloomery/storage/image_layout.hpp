@@ -59,6 +59,8 @@ inline constexpr std::uint16_t secret_key_note = critical | 4;
 inline constexpr std::uint16_t free_text_note = 5;  // reserved for people; skipped so far
 inline constexpr std::uint16_t output_note = 6;
 inline constexpr std::size_t most_path_bytes = 4096;
+inline constexpr std::uint16_t made_from_note = 7;
+inline constexpr std::size_t most_made_from_bytes = 32768;
 
 struct Region {
   std::uint64_t offset = 0;
@@ -157,6 +159,7 @@ Result<Directory> decode_directory(std::span<const std::byte> bytes);
 Result<void> check_form(const Parts& parts);
 Result<void> check_record(const Part& part, std::uint64_t payload_bytes, std::size_t number);
 Result<void> check_normalisation(const std::string& text);
+Result<void> check_made_from(const std::string& text);
 
 // Chunk number `chunk`, counted over all payloads, is bound to its file and its place.
 std::uint64_t chunk_sum(std::span<const std::byte> chunk, const Uuid& uuid, std::uint64_t number);

@@ -34,6 +34,8 @@ Result<void> check_savable(const std::filesystem::path& path, const Image& image
   }
   if (auto sound = detail::check_normalisation(image.rules.normalisation); !sound)
     return refused(sound.error());
+  if (auto sound = detail::check_made_from(image.rules.made_from); !sound)
+    return refused(sound.error());
   if (image.output &&
       (image.output->path.empty() || image.output->path.size() > detail::most_path_bytes))
     return refused(Error{Code::bad_input, "the path of its output is empty or too long"});

@@ -27,6 +27,7 @@ void expect_same(const RedisLaw& one, const RedisLaw& other) {
   EXPECT_EQ(one.key_is_elsewhere, other.key_is_elsewhere);
   EXPECT_EQ(one.strip_cr, other.strip_cr);
   EXPECT_EQ(one.normalisation, other.normalisation);
+  EXPECT_EQ(one.made_from, other.made_from);
   EXPECT_EQ(one.making, other.making);
   EXPECT_EQ(one.expires_at, other.expires_at);
 }
@@ -45,6 +46,7 @@ TEST(RedisLayout, ALawIsReadBackAsItWasWritten) {
         RedisLaw law = law_for(keys, rate);
         law.strip_cr = flag;
         law.normalisation = flag ? "url/1" : "";
+        law.made_from = flag ? "--csv --column '100% %20 =x' -t '\\x09'" : "";
         law.making = flag ? RedisMaking::upload : RedisMaking::reserve;
         law.expires_at = flag ? 1'800'000'000'123 : 0;
         for (const std::uint64_t seed : {std::uint64_t{0}, ~std::uint64_t{0}}) {

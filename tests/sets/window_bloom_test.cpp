@@ -251,6 +251,17 @@ TEST(Window, ByTimeOnlyTimeForgetsAndTooManyAddsAreSaid) {
   EXPECT_FALSE(set.overfull());
 }
 
+TEST(Window, TellsTheLatestTimeToTheBeginOfItsSpan) {
+  AnySet set = AnySet::make("window", {.keys = 100, .rate = 0.01}, Hasher(0)).value();
+  EXPECT_EQ(set.time_told(), 0);
+  set.advance_to(1'000, 90).value();
+  EXPECT_EQ(set.time_told(), 990);
+  set.advance_to(0, 90).value();
+  EXPECT_EQ(set.time_told(), 990);
+  set.advance_to(1'080, 90).value();
+  EXPECT_EQ(set.time_told(), 1'080);
+}
+
 TEST(Window, TimeThatGoesBackStandsStillAndTheLastMomentIsATime) {
   Set<WindowBloom> set({.keys = 100, .rate = 0.01});
   set.advance_to(1'000, 90).value();

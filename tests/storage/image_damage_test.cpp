@@ -253,6 +253,19 @@ TEST(ImageDamage, HostileNotesAreRefused) {
                   field("a key that is not used", Code::damaged, notes + 32, u16{0x8004})});
 }
 
+TEST(ImageDamage, HostileNotesOnWhatKeysWereMadeFromAreRefused) {
+  const ScratchDirectory scratch;
+  Image image = small_image();
+  image.rules.made_from = "-k 2";
+  // Behind key form and carriage returns: head at +32, text at +40.
+  constexpr std::size_t notes = Surgeon::record + Surgeon::record_bytes;
+  expect_refused(bytes_of(scratch, image),
+                 {field("a control character", Code::damaged, notes + 41, u8{7}),
+                  field("a delete", Code::damaged, notes + 41, u8{0x7f}),
+                  field("no text", Code::damaged, notes + 36, u32{0}),
+                  field("a critical one", Code::unsupported, notes + 32, u16{0x8007})});
+}
+
 TEST(ImageDamage, HostileNotesOnTheOutputAreRefused) {
   const ScratchDirectory scratch;
   Image image = small_image();

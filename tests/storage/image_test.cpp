@@ -214,12 +214,24 @@ TEST(Image, RefusesToBeSavedWhenItCouldNotBeOpened) {
   bad.push_back(small_image());
   bad.back().rules.normalisation = std::string(256, 'x');
   bad.push_back(small_image());
+  bad.back().rules.made_from = "-t \t";
+  bad.push_back(small_image());
+  bad.back().rules.made_from = std::string(32769, 'x');
+  bad.push_back(small_image());
   bad.back().output = WrittenOutput{"", 1, true};
   bad.push_back(small_image());
   bad.back().output = WrittenOutput{"", 1, true};
   bad.back().output->path.assign(4097, 'x');
   for (std::size_t i = 0; i < bad.size(); ++i) EXPECT_FALSE(save_image(scratch / "a", bad[i])) << i;
   EXPECT_TRUE(scratch.names().empty());
+}
+
+TEST(Image, KeepsWhatKeysWereMadeFrom) {
+  const ScratchDirectory scratch;
+  Image image = small_image();
+  image.rules.made_from = "--csv --column 'na\xc3\xafve' -t ';'";
+  save_image(scratch / "a", image).value();
+  EXPECT_EQ(open_image(scratch / "a").value().rules, image.rules);
 }
 
 TEST(Image, RefusesToOverwriteWhenToldSo) {

@@ -56,7 +56,7 @@ class Columns(Test):
         self.assertEqual(self.good(*words, "2", "--column", "id", stdin=text), text)
         for number in ("0", "3", "99999999999999999999", "-1", "1-2", " 1"):
             said = self.refused(*words, number, stdin=text)
-            self.assertIn(f"there is no column '{number}' in the header, which has 'id', 'mail'", said)
+            self.assertIn(f"no column '{number}' in the header, which has 'id', 'mail'", said)
         # A name goes first.
         text = b"2,1\na,x\na,y\n"
         self.assertEqual(self.good(*words, "2", stdin=text), b"2,1\na,x\n")
@@ -66,7 +66,8 @@ class Columns(Test):
         for words in (["a,b"], ["a", "--column", "b"], ["1,b"], ['"a","b"']):
             out = self.good("dedup", "--csv", "--column", *words, stdin=text)
             self.assertEqual(out, b"a,b,c\n1,2,3\n1,3,3\n", words)
-        self.assertIn("no column 'x'", self.refused("dedup", "--csv", "--column", "a,x", stdin=text))
+        said = self.refused("dedup", "--csv", "--column", "a,x", stdin=text)
+        self.assertIn("no column 'x'", said)
         self.assertIn("no column ''", self.refused("dedup", "--csv", "--column", "a,", stdin=text))
 
     def test_a_name_with_a_comma_can_be_reached(self):
@@ -169,7 +170,8 @@ class Tsv(Test):
                 if row[column] not in seen:
                     seen.add(row[column])
                     expected.append(row)
-            out = self.good("dedup", "--exact", "--tsv", "--column", "pqr"[column], stdin=text.encode())
+            words = ["--exact", "--tsv", "--column", "pqr"[column]]
+            out = self.good("dedup", *words, stdin=text.encode())
             printed = [line.split("\t") for line in out.decode().split("\n")[1:-1]]
             self.assertEqual(printed, expected, (SEED, round_number))
 
@@ -190,7 +192,7 @@ class Fields(Test):
         ):
             self.assertEqual(self.good("dedup", "-t:", "-k", field, stdin=lines), out, field)
             self.assertEqual(self.good("dedup", "-t:", f"-k{field}", stdin=lines), out, field)
-        for field in ("0", "0-", "3-2", "-1-2", "2--1", "a", "1,", ",1", "1-2-3", "-", "", "2.1", "-0"):
+        for field in "0 0- 3-2 -1-2 2--1 a 1, ,1 1-2-3 - 2.1 -0".split() + [""]:
             said = self.refused("dedup", "-t:", "-k", field, stdin=lines)
             self.assertIn(f"--field does not take '{field}'", said)
 

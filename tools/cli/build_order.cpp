@@ -8,6 +8,7 @@
 #include <bloomery/sets/sharded.hpp>
 
 #include "command.hpp"
+#include "key_source.hpp"
 #include "once_each.hpp"
 #include "remote_set.hpp"
 #include "set_file.hpp"
@@ -179,6 +180,9 @@ Order order_of(const BuildFlags& flags) {
 void note_rules(AnySet& set, const Order& order) {
   set.rules().strip_cr = order.lines.strip_cr;
   if (order.keys.normalizer) set.rules().normalisation = order.keys.normalizer->name();
+  // Whole lines are anybody's keys: a list of ids.
+  if (!order.keys.cutter.whole_line())
+    set.rules().made_from = key_source_of(order.keys.cutter, order.lines);
 }
 
 }  // namespace bloomery::cli

@@ -28,6 +28,7 @@
 #include "input_keys.hpp"
 #include "inputs.hpp"
 #include "key_flags.hpp"
+#include "key_source.hpp"
 #include "list_set.hpp"
 #include "progress.hpp"
 #include "remote_set.hpp"
@@ -128,11 +129,13 @@ class DedupRun {
     how_.make_keys = keys_.made_with(spelling_);
     how_.on_head = keys_.on_head(flags_.files);
     SizedSet sized = tallies_ ? hashing_set(want_) : new_set(want_, {flags_.files, lines_, how_});
+    keys_.forget_counts();
     by_ = sized.by;
     if (want_.window) span_ = want_.window->span;
     file_.emplace(SetFile{std::move(sized.set), {}, flags_.hash.key_file.has_value()});
     set().rules().strip_cr = spelling_.strip_cr;
     if (spelling_.normalizer) set().rules().normalisation = spelling_.normalizer->name();
+    set().rules().made_from = key_source_of(cutter_, lines_);
   }
 
   void go_on_with_state() {
@@ -152,18 +155,24 @@ class DedupRun {
     if (there)
       file_.emplace(open_live_set(url, flags_.hash.key_file, Verify::checksums));
     else
-      file_.emplace(
-          join_remote_set(url, wished_set(want_, flags_.files, lines_,
-                                          {crlf_of(flags_.lines, Crlf::keep) == Crlf::strip,
-                                           normalizer_of(flags_.keys)})));
+      file_.emplace(join_remote_set(url, remote_wish()));
     if (flags_.size.keys && want_of(flags_.size).keys != set().capacity())
       refuse(fmt::format("{} was planned for {} keys; leave --keys out, or name another set",
                          file_->remote->address().shown(), print_count(set().capacity())));
     go_on();
   }
 
+  RedisSet::Wish remote_wish() {
+    const bool strip = crlf_of(flags_.lines, Crlf::keep) == Crlf::strip;
+    auto wish = wished_set(want_, flags_.files, lines_, {strip, normalizer_of(flags_.keys)});
+    wish.made_from = key_source_of(cutter_, lines_);
+    return wish;
+  }
+
   void go_on() {
     expect_line_keys(set(), *flags_.state);
+    expect_source(set(), *flags_.state, cutter_, lines_);
+    expect_clock(set(), *flags_.state);
     SizedSet sized = kept_set(std::move(set()), want_, *flags_.state);
     file_->set = std::move(sized.set);
     by_ = sized.by;
@@ -327,9 +336,8 @@ class DedupRun {
       how_.checkpoint_every = default_checkpoint;
     else
       return;
-    how_.checkpoint = [this, &out](const DedupReport& so_far) -> Result<void> {
-      if (!may_go_on_from(so_far)) return {};
-      return save(out, false);
+    how_.checkpoint = [this, &out](const DedupReport& so_far) {
+      return may_go_on_from(so_far) ? save(out, false) : Result<void>{};
     };
   }
 
@@ -337,12 +345,8 @@ class DedupRun {
   // on from here: the last checkpoint before the first of them stays the one to go on from.
   bool may_go_on_from(const DedupReport& so_far) {
     if (!resumable_ || so_far.empty == 0 || how_.empty_keys != EmptyKeys::keep) return true;
-    if (flags_.checkpoint && !told_no_checkpoint_)
-      messages_.warning(fmt::format(
-          "{} is saved at the end only: a record with an empty key came, and would be printed "
-          "again by a run that goes on behind it; --empty one or drop lets it be saved",
-          *flags_.state));
-    told_no_checkpoint_ = true;
+    if (flags_.checkpoint && !std::exchange(told_no_checkpoint_, true))
+      messages_.warning(no_checkpoint_sentence(*flags_.state));
     return false;
   }
 

@@ -43,6 +43,7 @@ constexpr const char* story = R"(The file is read with all its checksums first.
   room left       capacity less keys; infinite for kinds that grow
   allowed         keys of the allow list of a cascade
   exceptions      those of them that its filter matches: they are listed, and let pass
+  made from       which part of a line the keys are, as flags; of states always there
   stuck counters  that reached their end and are never lowered again
 
 --measure asks the set about strangers, random texts of 16 bytes from --seed, and
@@ -81,6 +82,7 @@ void describe_keys(Report& report, const SetFile& file) {
   if (set.input() == InputForm::hashed)
     report.text("crlf", set.rules().strip_cr ? "strip" : "keep");
   if (!set.rules().normalisation.empty()) report.text("normalisation", set.rules().normalisation);
+  if (!set.rules().made_from.empty()) report.text("made_from", set.rules().made_from);
 }
 
 // The facts are written for people; those that are numbers are numbers in the report.

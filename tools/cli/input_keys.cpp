@@ -95,6 +95,13 @@ std::string empty_sentence(std::uint64_t count, std::string_view unit, std::stri
                      count == 1 ? "was" : "were", became, instead);
 }
 
+std::string no_checkpoint_sentence(const std::string& state) {
+  return fmt::format(
+      "{} is saved at the end only: a record with an empty key came, and would be printed again by "
+      "a run that goes on behind it; --empty one or drop lets it be saved",
+      state);
+}
+
 void warn_empty(Messages& messages, const InputKeys& keys, std::uint64_t count,
                 std::string_view became, std::string_view instead) {
   if (count == 0 || keys.way().empty_chosen || keys.cutter().whole_line()) return;

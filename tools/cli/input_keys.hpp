@@ -97,6 +97,8 @@ void report_keys(Report& report, const InputKeys& keys);
 // "2 records with an empty key were taken for absent; --empty one asks for it"
 std::string empty_sentence(std::uint64_t count, std::string_view unit, std::string_view became,
                            std::string_view instead);
+// Why a state is not saved any more before the end.
+std::string no_checkpoint_sentence(const std::string& state);
 // Tells of empty keys that nobody has said anything about.
 void warn_empty(Messages& messages, const InputKeys& keys, std::uint64_t count,
                 std::string_view became, std::string_view instead);

@@ -75,6 +75,7 @@ SetFile upload_set(const std::string& url, const SetFile& built, Overwrite overw
   law.key_is_elsewhere = built.key_is_elsewhere;
   law.strip_cr = built.set.rules().strip_cr;
   law.normalisation = built.set.rules().normalisation;
+  law.made_from = built.set.rules().made_from;
   auto uploaded = RedisSet::upload(remote_address(url), law, part.payload, part.adds,
                                    built.set.rules().form, overwrite);
   if (!uploaded && uploaded.error().code == Code::exists && overwrite == Overwrite::refuse)
