@@ -359,8 +359,10 @@ class Flow {
       take_checkpoint(lock);
     if (failed_) return *failed_;
     if (thrown_) return Error{Code::io, "stopped while waiting for input"};
-    if (rules_.stop != nullptr && rules_.stop->load())
+    if (rules_.stop != nullptr && rules_.stop->load()) {
+      stopped_waiting_ = true;
       return Error{Code::io, "stopped while waiting for input"};
+    }
     // Others are still at work, and might fail: nobody shall wait for input then.
     if (printed_ != read_ || printer_busy_) return busy_wait;
     if (!rules_.checkpoint || added_ == saved_) return rules_.stop == nullptr ? -1 : stop_wait;
@@ -404,7 +406,8 @@ class Flow {
       return {};
     });
     starving_ = reader_busy_ = false;
-    if (refused) input_failed_ = refused;
+    // Who is told to stop while no input comes, ends as if there were no more.
+    if (refused && !stopped_waiting_) input_failed_ = refused;
     ended_ = !got;
     if (!got || !going_on()) return;
     ++read_;
@@ -448,6 +451,7 @@ class Flow {
   bool reader_busy_ = false;
   bool adder_busy_ = false;
   bool printer_busy_ = false;
+  bool stopped_waiting_ = false;
   bool starving_ = false;  // the reader waits for somebody else to write
   bool ended_ = false;     // there is no further block
   std::optional<Error> failed_;

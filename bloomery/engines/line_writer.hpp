@@ -4,7 +4,7 @@
 //    auto out = LineWriter::create("kept.txt", Overwrite::refuse);
 //
 // A created file is a DurableFile: it appears under its name only when close() is through, so that
-// an interrupted run leaves what was there, and the input may be the output. Devices and pipes are
+// an interrupted run leaves what was there. Devices and pipes are
 // written in place. With an Encoder what is written is compressed; a flush makes all of it readable
 // where it is written in place, and close() ends the stream.
 //

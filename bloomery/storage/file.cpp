@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <vector>
 
 namespace bloomery {
 namespace {
@@ -73,6 +76,46 @@ std::string fresh_name() {
 // Of a file that has no other.
 std::string name_of(const detail::Descriptor& file) {
   return "/proc/self/fd/" + std::to_string(file.number());
+}
+
+constexpr const char* access_list = "system.posix_acl_access";
+
+std::optional<std::vector<char>> attribute_of(const std::string& path, const char* name) {
+  // Asked twice, it may have grown between.
+  for (int tries = 0; tries < 3; ++tries) {
+    const ssize_t length = ::getxattr(path.c_str(), name, nullptr, 0);
+    if (length < 0) return {};
+    std::vector<char> value(static_cast<std::size_t>(length));
+    const ssize_t got = ::getxattr(path.c_str(), name, value.data(), value.size());
+    if (got < 0 && errno == ERANGE) continue;
+    if (got < 0) return {};
+    value.resize(static_cast<std::size_t>(got));
+    return value;
+  }
+  return {};
+}
+
+// The access list of a file, or none, also where the directory would have given one to a new file.
+// False when the rights that the mode stands for may not be those that it says.
+bool copy_access_list(const std::string& from, int to, bool group_kept) {
+  const auto list = attribute_of(from, access_list);
+  if (list) return group_kept && ::fsetxattr(to, access_list, list->data(), list->size(), 0) == 0;
+  if (errno != ENODATA && errno != ENOTSUP) return false;
+  return ::fremovexattr(to, access_list) == 0 || errno == ENODATA || errno == ENOTSUP;
+}
+
+// Extended attributes of users and administrators, as far as they can be had, and the access list.
+bool copy_attributes(const std::string& from, int to, bool group_kept) {
+  std::vector<char> names(std::size_t{64} << 10);  // the most that Linux gives
+  const ssize_t length = ::listxattr(from.c_str(), names.data(), names.size());
+  for (ssize_t at = 0; at < length;) {
+    const std::string name(names.data() + at);
+    at += static_cast<ssize_t>(name.size() + 1);
+    if (!name.starts_with("user.") && !name.starts_with("trusted.")) continue;
+    if (const auto value = attribute_of(from, name.c_str()))
+      static_cast<void>(::fsetxattr(to, name.c_str(), value->data(), value->size(), 0));
+  }
+  return copy_access_list(from, to, group_kept);
 }
 
 // To find a name that nobody has.
@@ -207,7 +250,7 @@ Result<DurableFile> DurableFile::create(const std::filesystem::path& target, Ove
     return file.refused("the directory " + file.directory_name_ + ": ", errno);
   // Never readable by more people than the file it replaces, not even for a moment.
   if (auto made = file.make_temporary(there ? 0600 : mode); !made) return made.error();
-  if (there) file.keep_owner_and_mode(before.st_mode, before.st_uid, before.st_gid);
+  if (there) file.keep_rights(target.string(), before.st_mode, before.st_uid, before.st_gid);
   return file;
 }
 
@@ -245,13 +288,16 @@ Result<void> DurableFile::make_temporary(unsigned mode) {
   return refused("no file can be made in the directory " + directory_name_ + ": ", errno);
 }
 
-// As far as the system allows. A group that can not be kept loses its bits, since they were meant
-// for other people.
-void DurableFile::keep_owner_and_mode(unsigned mode, unsigned owner, unsigned group) {
+// As far as the system allows; what can not be kept makes the rights narrower, never wider.
+//    no group       its bits were meant for other people, who count among all others now
+//    no access list the bits of the group were its mask, which says nothing of the group itself
+void DurableFile::keep_rights(const std::string& replaced, unsigned mode, unsigned owner,
+                              unsigned group) {
   unsigned kept = mode & 0777U;
   if (::fchown(file_.number(), owner, group) != 0 &&
       ::fchown(file_.number(), static_cast<uid_t>(-1), group) != 0)
-    kept &= ~070U;
+    kept = (kept & 0700U) | (kept & (kept >> 3) & 07U);
+  if (!copy_attributes(replaced, file_.number(), (kept & 070U) == (mode & 070U))) kept &= 0700U;
   static_cast<void>(::fchmod(file_.number(), kept));
 }
 
@@ -282,6 +328,14 @@ Result<void> DurableFile::write(std::uint64_t offset, std::span<const std::byte>
     offset += static_cast<std::uint64_t>(put);
   }
   return {};
+}
+
+Result<detail::Descriptor> DurableFile::lock() const {
+  assert(file_.is_open() && "a durable file is locked before commit()");
+  detail::Descriptor locked(::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0));
+  if (!locked.is_open() || ::flock(locked.number(), LOCK_EX | LOCK_NB) != 0)
+    return Error{Code::io, name_ + " can not be locked: " + system_text(errno)};
+  return locked;
 }
 
 Result<void> DurableFile::commit() {

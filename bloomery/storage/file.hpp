@@ -87,9 +87,10 @@ class StoredFile {
 class DurableFile {
  public:
   // Nothing under the target's name changes before commit(). A symbolic link is followed: what it
-  // points to is written. An existing file gives owner and mode to the new one; another gets
-  // `mode`, less the umask. Refuses, before anything is written, a target that is no regular file
-  // or is write-protected, and a directory that is missing or not ours to write to.
+  // points to is written. An existing file gives owner, mode, access list and extended attributes
+  // to the new one, which never has wider rights: those that can not be kept are left out. Another
+  // gets `mode`, less the umask. Refuses, before anything is written, a target that is no regular
+  // file or is write-protected, and a directory that is missing or not ours to write to.
   static Result<DurableFile> create(const std::filesystem::path& target, Overwrite overwrite,
                                     unsigned mode = 0666);
 
@@ -100,6 +101,9 @@ class DurableFile {
   // Gives the file this length, all zero, and the disk space for it where the file system can.
   Result<void> reserve(std::uint64_t bytes);
   Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes);
+  // The same file, locked (flock) and open also after commit(): so that it is locked before others
+  // find it under its name.
+  Result<detail::Descriptor> lock() const;
   // On disk and under its name. Once; after any Error the file is gone and the target untouched,
   // except where the sentence says that only the directory could not be synced.
   Result<void> commit();
@@ -108,7 +112,7 @@ class DurableFile {
   DurableFile(std::string name, Overwrite overwrite)
       : name_(std::move(name)), overwrite_(overwrite) {}
   Result<void> make_temporary(unsigned mode);
-  void keep_owner_and_mode(unsigned mode, unsigned owner, unsigned group);
+  void keep_rights(const std::string& replaced, unsigned mode, unsigned owner, unsigned group);
   int name_temporarily();
   int give_name() const;
   void discard() noexcept;

@@ -54,6 +54,8 @@ struct SaveOptions {
   // Called when all is written and nothing has its name yet; its Error is handed on. For sets whose
   // bytes come from files that others may write to (FileWatch).
   std::function<Result<void>()> before_commit = {};
+  // Gets the new file, locked (flock) since before it had its name.
+  detail::Descriptor* locked = nullptr;
 };
 
 enum class Bytes {

@@ -172,6 +172,11 @@ Result<void> save_image(const std::filesystem::path& path, const Image& image,
   if (auto done = write_image(*file, image.parts, std::move(*plan)); !done) return done.error();
   if (options.before_commit)
     if (auto good = options.before_commit(); !good) return good.error();
+  if (options.locked != nullptr) {
+    auto locked = file->lock();
+    if (!locked) return locked.error();
+    *options.locked = std::move(*locked);
+  }
   return file->commit();
 }
 

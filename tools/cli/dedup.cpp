@@ -10,7 +10,6 @@
 #include <CLI/App.hpp>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include <bloomery/engines/dedup.hpp>
@@ -20,10 +19,12 @@
 
 #include "against_sets.hpp"
 #include "command.hpp"
+#include "dedup_files.hpp"
 #include "dedup_flags.hpp"
 #include "dedup_keys.hpp"
 #include "dedup_set.hpp"
 #include "false_matches.hpp"
+#include "file_lock.hpp"
 #include "flags.hpp"
 #include "input_keys.hpp"
 #include "inputs.hpp"
@@ -60,26 +61,6 @@ void add_up(DedupReport& sum, const DedupReport& more) {
 // What a file that is replaced begins with, and keeps.
 std::string_view mark_of(const InputFile& file) { return file.skipped() > 0 ? "\xef\xbb\xbf" : ""; }
 
-// Up to and with the last delimiter. Of a file that is missing: 0.
-std::uint64_t bytes_of_whole_lines(const std::string& path, std::string_view delimiter) {
-  constexpr std::uint64_t step = 1 << 16;
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return 0;
-  std::uint64_t end = static_cast<std::uint64_t>(file.tellg());
-  std::string chunk;
-  while (end > 0) {
-    const std::uint64_t begin = end > step ? end - step : 0;
-    chunk.resize(end - begin);
-    file.seekg(static_cast<std::streamoff>(begin));
-    if (!file.read(chunk.data(), static_cast<std::streamsize>(chunk.size()))) break;
-    const std::size_t last = chunk.rfind(delimiter);
-    if (last != std::string::npos) return begin + last + delimiter.size();
-    // A delimiter may lie across two steps.
-    end = begin == 0 ? 0 : begin + delimiter.size() - 1;
-  }
-  return 0;
-}
-
 class DedupRun {
  public:
   DedupRun(const DedupFlags& flags, Messages& messages)
@@ -99,6 +80,9 @@ class DedupRun {
              .threads = threads_of(flags)};
     if (flags.window) want_.window = window_of(*flags.window);
   }
+
+  // Another run has begun the state since this one looked for it: begin again, and wait for it.
+  struct StateAppeared {};
 
   Exit run() {
     open_sets();
@@ -264,15 +248,6 @@ class DedupRun {
     return file_->output && file_->output->path == full_path(path);
   }
 
-  // Of a file that is missing: 0.
-  static std::uint64_t size_of(const std::string& path) {
-    std::error_code failed;
-    const bool exists = std::filesystem::exists(path, failed);
-    const std::uint64_t bytes = exists ? std::filesystem::file_size(path, failed) : 0;
-    if (failed) refuse(fmt::format("{} can not be looked at: {}", path, failed.message()));
-    return bytes;
-  }
-
   // How much of the output a state knows; `bytes` are there. What a run wrote that did not end is
   // kept also with --force: those lines do not come again, and the same words shall go on.
   std::uint64_t bytes_to_keep(const std::string& path, std::uint64_t bytes) const {
@@ -360,7 +335,7 @@ class DedupRun {
   }
 
   DedupReport print_all() {
-    LineWriter out = open_out();
+    LineWriter out = open_out_alone();
     std::optional<LineWriter> dups = open_dups();
     how_.repeats_out = dups ? &*dups : nullptr;
     Progress progress(messages_, when(), total_bytes(flags_.files));
@@ -368,7 +343,9 @@ class DedupRun {
     plan_checkpoints(out);
     BlockInputs inputs(flags_.files, lines_);
     std::optional<StopSignals> signals;
-    if (remote_) how_.stop = &signals.emplace().raised();
+    // With --repeated and --dups a later run would tell what this one has read as repeats.
+    if (remote_ || (state_ && !flags_.repeated && !flags_.dups))
+      how_.stop = &signals.emplace().raised();
     const auto found = find(inputs, out);
     progress.finish();
     if (remote_) end_shared(out, found, dups);
@@ -380,7 +357,20 @@ class DedupRun {
     close_output(out);
     if (dups) close_output(*dups);
     if (state_ && !resumable_) save(out, true).value();
+    if (how_.stop != nullptr && how_.stop->load())
+      messages_.warning(
+          fmt::format("stopped by a signal after {} lines; what was printed is saved "
+                      "in {}",
+                      print_count(report.lines_in), *flags_.state));
     return report;
+  }
+
+  // Of several first runs one makes the state; the others find it, and wait for it to end.
+  LineWriter open_out_alone() {
+    if (!state_ || state_->exists()) return open_out();
+    const DirectoryLock alone(state_->path());
+    if (state_->has_appeared()) throw StateAppeared{};
+    return open_out();
   }
 
   Result<DedupReport> find(BlockInputs& inputs, LineWriter& out) {
@@ -458,6 +448,7 @@ class DedupRun {
     DedupReport sum;
     for (const std::string& path : flags_.files) {
       fill_in(progress, sum.file_bytes_in);
+      const FileWatch watch = FileWatch::begin(path).value();
       auto out = LineWriter::create(path, Overwrite::replace);
       if (!out) throw Failure(out.error());
       const std::vector<std::string> only = {path};
@@ -466,7 +457,7 @@ class DedupRun {
       BlockInputs inputs(only, lines_);
       const auto found = find(inputs, *out);
       if (!found) throw Failure(found.error());
-      if (found->repeats > 0) close_output(*out);
+      if (found->repeats > 0) put_in_place(*out, watch);
       add_up(sum, *found);
     }
     if (dups) close_output(*dups);
@@ -580,7 +571,13 @@ Exit run(const DedupFlags& flags, Messages& messages) {
   expect_input(flags.files, "dedup");
   expect_text(flags.files, flags.lines);
   if (flags.size.memory) give_back_what_is_freed();
-  return DedupRun(flags, messages).run();
+  for (;;) try {
+      const Exit exit = DedupRun(flags, messages).run();
+      StopSignals::raise_again();
+      return exit;
+    } catch (const DedupRun::StateAppeared&) {
+      continue;
+    }
 }
 
 }  // namespace

@@ -16,10 +16,13 @@ namespace {
 
 bool is_same_file(const std::string& one, const std::string& other) {
   std::error_code unseen;
-  return full_path(one) == full_path(other) || std::filesystem::equivalent(one, other, unseen);
+  if (one == "-") return std::filesystem::equivalent("/proc/self/fd/0", other, unseen);
+  // What is there is known by its number; a pipe (/dev/fd/63) has no path.
+  if (std::filesystem::exists(one, unseen) && std::filesystem::exists(other, unseen))
+    return std::filesystem::equivalent(one, other, unseen);
+  return full_path(one) == full_path(other);
 }
 
-// Refuses flags that exclude each other.
 // What a set that others share can not be.
 void expect_shareable(const DedupFlags& flags) {
   if (flags.exact || flags.window || flags.size.memory)
@@ -89,6 +92,8 @@ void expect_apart(const DedupFlags& flags) {
     std::string path;
   };
   std::vector<Named> written;
+  std::vector<std::string> inputs = flags.files;
+  if (inputs.empty()) inputs.push_back("-");
   if (flags.state && !is_remote(*flags.state)) written.push_back({"--state", *flags.state});
   if (flags.output.path && *flags.output.path != "-")
     written.push_back({"--output", *flags.output.path});
@@ -98,11 +103,13 @@ void expect_apart(const DedupFlags& flags) {
       if (is_same_file(written[i].path, written[j].path))
         refuse(fmt::format("{} and {} name the same file, {}", written[j].flag, written[i].flag,
                            written[i].path));
-    // Without a state the output takes its place only when all was read.
-    if (written[i].flag == "--output" && !flags.state) continue;
-    for (const std::string& path : flags.files)
-      if (path != "-" && is_same_file(path, written[i].path))
-        refuse(fmt::format("{} is an input; give {} another name", path, written[i].flag));
+    for (const std::string& path : inputs)
+      if (is_same_file(path, written[i].path))
+        refuse(fmt::format("{} is an input; give {} another name{}", written[i].path,
+                           written[i].flag,
+                           written[i].flag == "--output" && !flags.state
+                               ? ", or use --in-place to replace the file"
+                               : ""));
   }
 }
 
@@ -239,7 +246,10 @@ bool is_plain_file(const Word& path) {
 }
 
 std::string full_path(const std::string& path) {
-  return std::filesystem::weakly_canonical(std::filesystem::absolute(path)).string();
+  std::error_code unseen;
+  const auto absolute = std::filesystem::absolute(path);
+  const auto canonical = std::filesystem::weakly_canonical(absolute, unseen);
+  return (unseen ? absolute : canonical).string();
 }
 
 void expect_fitting(const DedupFlags& flags) {

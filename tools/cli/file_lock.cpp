@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "command.hpp"
@@ -63,12 +64,12 @@ bool FileLock::holds(const std::string& path) const {
   return held_.is_open() && is_current(path, held_.number());
 }
 
-// The old file stays locked until the new one is: who waits for it must not come between.
-bool FileLock::move_to(const std::string& path) {
-  detail::Descriptor next = open_to_lock(path);
-  if (!next.is_open() || flock(next.number(), LOCK_EX | LOCK_NB) != 0) return false;
-  held_ = std::move(next);
-  return holds(path);
+DirectoryLock::DirectoryLock(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  held_ = detail::Descriptor(
+      open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  // Where directories can not be locked, the second of two says that the first was faster.
+  if (held_.is_open()) static_cast<void>(wait_for(held_.number()));
 }
 
 }  // namespace bloomery::cli

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include <bloomery/storage/file.hpp>
 
@@ -22,9 +23,18 @@ class FileLock {
 
   // Is the file under this name still the one that is locked?
   bool holds(const std::string& path) const;
-  // Locks the file that has just been put under the name, without waiting; false when somebody else
-  // was faster.
-  [[nodiscard]] bool move_to(const std::string& path);
+  // Takes over a lock; what was held before is let go, and those who wait for it find the new file.
+  void take(detail::Descriptor locked) { held_ = std::move(locked); }
+
+ private:
+  detail::Descriptor held_;
+};
+
+// Held for the moment in which a file is made that is not there yet: of two that make it at once
+// the second waits, and finds it. Of the directory, since there is nothing else to lock.
+class DirectoryLock {
+ public:
+  explicit DirectoryLock(const std::string& path);
 
  private:
   detail::Descriptor held_;

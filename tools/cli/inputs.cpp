@@ -1,11 +1,15 @@
 #include "inputs.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include <bloomery/engines/compress.hpp>
 #include <bloomery/engines/input_file.hpp>
@@ -25,7 +29,43 @@ namespace {
   throw Failure(Error{error.code, path + " exists; --force replaces it"});
 }
 
+using FileNumber = std::pair<dev_t, ino_t>;
+
+// Of a regular file; "-" is the standard input.
+std::optional<FileNumber> number_of(const std::string& path) {
+  struct stat facts {};
+  const int failed = path == "-" ? fstat(STDIN_FILENO, &facts) : stat(path.c_str(), &facts);
+  if (failed != 0 || !S_ISREG(facts.st_mode)) return {};
+  return FileNumber{facts.st_dev, facts.st_ino};
+}
+
+std::map<FileNumber, std::string>& noted_inputs() {
+  static std::map<FileNumber, std::string> noted;
+  return noted;
+}
+
 }  // namespace
+
+void note_input(const std::string& path) {
+  const auto number = number_of(path);
+  if (!number) return;
+  const std::string name = path == "-" ? "standard input" : path;
+  struct stat out {};
+  if (fstat(STDOUT_FILENO, &out) == 0 && FileNumber{out.st_dev, out.st_ino} == *number)
+    refuse(fmt::format(
+        "{} is read and is the standard output too, so what is written would be read "
+        "again or be lost; write to another file{}",
+        name, out.st_size == 0 ? " (the shell has emptied it already if it was '>')" : ""));
+  noted_inputs().try_emplace(*number, name);
+}
+
+void expect_not_input(const std::string& output) {
+  const auto number = number_of(output);
+  if (!number || output == "-") return;
+  if (const auto found = noted_inputs().find(*number); found != noted_inputs().end())
+    refuse(fmt::format("{} is an input{}; give the output another name", output,
+                       found->second == output ? "" : ", " + found->second));
+}
 
 void expect_input(const std::vector<std::string>& files, std::string_view command) {
   const auto stdins = std::count(files.begin(), files.end(), "-");
@@ -36,6 +76,8 @@ void expect_input(const std::vector<std::string>& files, std::string_view comman
                     "'bloomery {0} FILE'; 'bloomery {0} -h' helps",
                     command));
   check_readable(files).value();
+  if (files.empty()) note_input("-");
+  for (const std::string& path : files) note_input(path);
 }
 
 void expect_text(const std::vector<std::string>& files, const LineFlags& lines) {
@@ -56,12 +98,13 @@ void expect_lines(const std::vector<std::string>& files) {
 }
 
 void expect_apart(const std::string& output, const std::vector<std::string>& files) {
-  for (const std::string& path : files) {
-    std::error_code unseen;
-    if (path != "-" && std::filesystem::equivalent(path, output, unseen))
+  const auto number = number_of(output);
+  std::vector<std::string> inputs = files;
+  if (inputs.empty()) inputs.push_back("-");
+  for (const std::string& path : inputs)
+    if (number && number_of(path) == number)
       refuse(fmt::format("{} is an input, and would be replaced by the set; give -o another name",
-                         path));
-  }
+                         output));
 }
 
 void add_output_flags(CLI::App& parser, OutputFlags& flags) {
@@ -76,6 +119,7 @@ LineWriter open_output(const OutputFlags& flags) {
   if (flags.path && is_remote(*flags.path))
     refuse("lines can not be written to a Redis server; give -o a file name");
   if (!flags.path || *flags.path == "-") return LineWriter(STDOUT_FILENO, "standard output");
+  expect_not_input(*flags.path);
   auto created =
       LineWriter::create(*flags.path, flags.force ? Overwrite::replace : Overwrite::refuse);
   if (!created) refuse_output(*flags.path, created.error());

@@ -19,6 +19,12 @@ void expect_input(const std::vector<std::string>& files, std::string_view comman
 // Refuses files that are no text (text_input.hpp) before lines of those before them are printed. A
 // pipe is looked at when its turn comes.
 void expect_text(const std::vector<std::string>& files, const LineFlags& lines);
+
+// Refuses a standard output, or a file to be written, that is one of the inputs or sets: what is
+// read would be what was just written, or be lost. expect_input() tells of the lines, others here.
+void note_input(const std::string& path);
+void expect_not_input(const std::string& output);
+
 // Refuses a set file where lines are wanted: its bytes would be taken for lines.
 void expect_lines(const std::vector<std::string>& files);
 // Refuses an output that is one of the inputs: it would be replaced by a set.

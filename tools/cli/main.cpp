@@ -31,6 +31,7 @@
 #include "help.hpp"
 #include "mapped_set.hpp"
 #include "messages.hpp"
+#include "set_file.hpp"
 #include "suggest.hpp"
 
 namespace bloomery::cli {
@@ -196,9 +197,13 @@ Exit close_stdout(Exit so_far, Messages& messages) {
   errno = 0;
   const bool failed_before = std::ferror(stdout) != 0;
   if (std::fclose(stdout) == 0 && !failed_before) return so_far;
-  if (errno == EPIPE) return so_far;
-  messages.error(fmt::format("standard output can not be written: {}",
-                             errno == 0 ? "the system refused" : std::strerror(errno)));
+  const int failed = errno;
+  if (failed == EPIPE) return so_far;
+  // A report that is lost must not look like a change that failed.
+  messages.error(fmt::format(
+      "standard output can not be written: {}{}",
+      failed == 0 ? "the system refused" : std::strerror(failed),
+      last_saved().empty() ? "" : fmt::format("; {} was saved before that", last_saved())));
   return Exit::error;
 }
 

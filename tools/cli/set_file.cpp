@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "command.hpp"
+#include "inputs.hpp"
 #include "remote_set.hpp"
 #include "units.hpp"
 
@@ -41,6 +42,11 @@ void expect_key_used(const std::string& path, const Word& key_file, const Image&
     refuse(fmt::format("{} is not hardened and has no secret key; leave --key-file out", path));
 }
 
+std::string& saved_last() {
+  static std::string path;
+  return path;
+}
+
 // Of an exact set of hashes nothing stays mapped: its table is made when it is opened, and a copy
 // of the file beside that would be memory for nothing.
 bool is_laid_out_anew(const std::string& path, const Word& key_file) {
@@ -57,6 +63,7 @@ bool is_laid_out_anew(const std::string& path, const Word& key_file) {
 
 SetFile open_set(const std::string& path, const Word& key_file, Verify verify) {
   if (is_remote(path)) return copy_remote_set(path, key_file);
+  note_input(path);
   auto opened = MappedSet::open(path, options_of(key_file, verify, Bytes::mapped));
   if (!opened) refuse_file(path, opened.error());
   expect_key_used(path, key_file, opened->image);
@@ -67,6 +74,7 @@ SetFile open_set(const std::string& path, const Word& key_file, Verify verify) {
 
 SetFile open_set_to_change(const std::string& path, const Word& key_file) {
   if (is_remote(path)) return copy_remote_set(path, key_file);
+  note_input(path);
   if (is_laid_out_anew(path, key_file)) {
     SetFile file = open_set(path, key_file, Verify::checksums);
     if (auto good = file.guard->check(); !good) refuse_file(path, good.error());
@@ -91,7 +99,10 @@ Image image_of(const SetFile& file) {
 void save_set(const std::string& path, const SetFile& file, Overwrite overwrite,
               const std::function<Result<void>()>& before_commit) {
   save_image(path, image_of(file), {overwrite, before_commit}).value();
+  saved_last() = path;
 }
+
+const std::string& last_saved() { return saved_last(); }
 
 void warn_if_overfull(const AnySet& set, const std::string& path, Messages& messages) {
   if (!set.overfull()) return;

@@ -46,6 +46,9 @@ Image image_of(const SetFile& file);
 void save_set(const std::string& path, const SetFile& file, Overwrite overwrite,
               const std::function<Result<void>()>& before_commit = check_mapped_sets);
 
+// The set file that this program has saved last, or nothing.
+const std::string& last_saved();
+
 // For those who ask a set that they did not fill.
 void warn_if_overfull(const AnySet& set, const std::string& path, Messages& messages);
 

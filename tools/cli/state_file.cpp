@@ -17,6 +17,9 @@ StateFile::StateFile(std::string path, Word key_file, Messages& messages)
   std::error_code unseen;
   exists_ = std::filesystem::exists(path_, unseen);
   if (exists_) lock_.emplace(path_, messages);
+  // A run that fails takes away what it had begun, and those who waited for it find nothing.
+  exists_ = std::filesystem::exists(path_, unseen);
+  if (!exists_) lock_.reset();
   // Asked before a line is printed that could not be remembered.
   expect_creatable(path_, exists_);
 }
@@ -24,6 +27,11 @@ StateFile::StateFile(std::string path, Word key_file, Messages& messages)
 StateFile::~StateFile() {
   std::error_code unseen;
   if (holds_place_ && lock_ && lock_->holds(path_)) std::filesystem::remove(path_, unseen);
+}
+
+bool StateFile::has_appeared() const {
+  std::error_code unseen;
+  return !exists_ && std::filesystem::exists(path_, unseen);
 }
 
 Result<void> StateFile::hold_place(const SetFile& file) {
@@ -58,14 +66,13 @@ Result<void> StateFile::check_ours() const {
 Result<void> StateFile::save(const SetFile& file) {
   if (auto ours = check_ours(); !ours) return ours;
   const Overwrite overwrite = exists_ ? Overwrite::replace : Overwrite::refuse;
-  const SaveOptions how{overwrite, [this] { return check_ours(); }};
+  detail::Descriptor locked;
+  const SaveOptions how{overwrite, [this] { return check_ours(); }, &locked};
   if (auto saved = save_image(path_, image_of(file), how); !saved) return saved;
   exists_ = true;
   holds_place_ = false;
   if (!lock_) lock_.emplace();
-  if (!lock_->move_to(path_))
-    return Error{Code::mismatch,
-                 path_ + " was taken by another program during this run; run again after it"};
+  lock_->take(std::move(locked));
   watch();
   return {};
 }

@@ -31,6 +31,8 @@ class StateFile {
   StateFile& operator=(const StateFile&) = delete;
 
   bool exists() const { return exists_; }
+  // Was it made by another program since this object was?
+  bool has_appeared() const;
   const std::string& path() const { return path_; }
   SetFile open();
   // An Error, also when somebody else has changed the file.

@@ -10,6 +10,7 @@
 
 #include "command.hpp"
 #include "flags.hpp"
+#include "inputs.hpp"
 #include "progress.hpp"
 #include "remote_set.hpp"
 #include "report.hpp"
@@ -53,6 +54,7 @@ bool verify_one(const std::string& path, const VerifyFlags& flags, Messages& mes
         print_out(fmt::format("{}: ok ({} shards, all there and sealed)\n", path, shards));
       return true;
     }
+    note_input(path);
     const ReadingSet reading(path);
     const auto watch = FileWatch::begin(path);
     auto image = verify_image(path);

@@ -1,0 +1,23 @@
+// Files of lines that dedup goes on with or replaces.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <bloomery/engines/line_writer.hpp>
+#include <bloomery/storage/file_watch.hpp>
+
+namespace bloomery::cli {
+
+// Up to and with the last delimiter. Of a file that is missing: 0.
+std::uint64_t bytes_of_whole_lines(const std::string& path, std::string_view delimiter);
+
+// Of a file that is missing: 0.
+std::uint64_t size_of(const std::string& path);
+
+// Gives the lines the name of the file they were read from. Whoever appends to it meanwhile has
+// lines in it that were never seen here: then it is left as it is.
+void put_in_place(LineWriter& out, const FileWatch& watch);
+
+}  // namespace bloomery::cli
