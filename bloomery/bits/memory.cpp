@@ -42,10 +42,21 @@ std::shared_ptr<void> on_heap(std::size_t bytes) {
   return {start, std::free};
 }
 
+std::size_t in_huge_pages(std::size_t bytes) {
+  return (bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+}
+
+// What lets go of a mapping. One that was moved elsewhere has length 0.
+struct Unmap {
+  std::size_t length;
+  void operator()(void* start) const {
+    if (length != 0) ::munmap(start, length);
+  }
+};
+
 // Maps one huge page more than asked, so that a 2 MiB boundary lies inside, and gives back what is
 // before and behind. Anonymous pages are zero and cost nothing until touched.
-std::shared_ptr<void> on_huge_pages(std::size_t bytes) {
-  const std::size_t rounded = (bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+std::byte* map_huge_pages(std::size_t rounded) {
   const std::size_t mapped = rounded + huge_page_bytes;
   void* raw = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
@@ -56,8 +67,34 @@ std::shared_ptr<void> on_huge_pages(std::size_t bytes) {
   if (before != 0) ::munmap(first, before);
   if (before != huge_page_bytes) ::munmap(start + rounded, huge_page_bytes - before);
   ::madvise(start, rounded, MADV_HUGEPAGE);  // advice: a refusal costs speed, nothing else
-  return {start, [rounded](void* at) { ::munmap(at, rounded); }};
+  return start;
 }
+
+std::shared_ptr<void> on_huge_pages(std::size_t bytes) {
+  const std::size_t rounded = in_huge_pages(bytes);
+  std::byte* const start = map_huge_pages(rounded);
+  if (start == nullptr) return nullptr;
+  return {start, Unmap{rounded}};
+}
+
+#ifdef __linux__
+// The pages of `from` move to the start of a larger mapping, huge ones whole, since both start on
+// a 2 MiB boundary. Null, and nothing has changed, when the system refuses.
+std::shared_ptr<void> moved_to_larger(const std::shared_ptr<void>& from, std::size_t bytes) {
+  Unmap* const held = std::get_deleter<Unmap>(from);
+  if (held == nullptr || from.use_count() != 1) return nullptr;
+  const std::size_t rounded = in_huge_pages(bytes);
+  std::shared_ptr<void> larger = on_huge_pages(rounded);
+  if (larger == nullptr) return nullptr;
+  if (::mremap(from.get(), held->length, held->length, MREMAP_MAYMOVE | MREMAP_FIXED,
+               larger.get()) == MAP_FAILED)
+    return nullptr;
+  held->length = 0;
+  return larger;
+}
+#else
+std::shared_ptr<void> moved_to_larger(const std::shared_ptr<void>&, std::size_t) { return nullptr; }
+#endif
 
 }  // namespace
 
@@ -73,6 +110,25 @@ Result<Memory> Memory::make(std::uint64_t bytes) {
   if (memory.owner_ == nullptr) return no_memory(bytes);
   memory.bytes_ = {static_cast<std::byte*>(memory.owner_.get()), size};
   return memory;
+}
+
+Result<void> Memory::grow(std::uint64_t bytes) {
+  assert(bytes >= size() && "memory grows");
+  if (bytes > std::numeric_limits<std::size_t>::max() / 4) return no_memory(bytes);
+  if (auto* const held = std::get_deleter<Unmap>(owner_); held && bytes <= held->length) {
+    bytes_ = {bytes_.data(), static_cast<std::size_t>(bytes)};
+    return {};
+  }
+  if (auto larger = moved_to_larger(owner_, static_cast<std::size_t>(bytes))) {
+    owner_ = std::move(larger);
+    bytes_ = {static_cast<std::byte*>(owner_.get()), static_cast<std::size_t>(bytes)};
+    return {};
+  }
+  auto larger = make(bytes);
+  if (!larger) return larger.error();
+  if (size() != 0) std::memcpy(larger->bytes().data(), bytes_.data(), size());
+  *this = std::move(*larger);
+  return {};
 }
 
 void Memory::lend_from(const Lender& named) { lender() = named; }

@@ -51,6 +51,11 @@ class Memory {
   // Takes over bytes that `owner` keeps alive.
   static Memory adopt(std::shared_ptr<void> owner, std::span<std::byte> bytes);
 
+  // To so many bytes, no fewer than now: those that are there keep their values, the new ones are
+  // zero. What was mapped moves without being copied (mremap); the rest is copied. On an Error
+  // nothing has changed. Nobody else may hold a part.
+  Result<void> grow(std::uint64_t bytes);
+
   // A fresh copy of these bytes.
   static Result<Memory> copy_of(std::span<const std::byte> bytes);
 

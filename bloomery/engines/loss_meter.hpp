@@ -99,8 +99,9 @@ class LossMeter {
   }
 
   static constexpr double crowded = 0.5;
-  // A small set fills within a few lines, and its rate with it.
+  // A small set fills within a few lines, and its rate with it. One without a plan grows.
   static std::uint64_t least_step(std::uint64_t capacity) {
+    if (capacity == 0) return lines_per_batch;
     return std::clamp<std::uint64_t>(capacity / 32, 8, lines_per_batch);
   }
   const AnySet& set_;

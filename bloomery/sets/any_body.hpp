@@ -87,6 +87,7 @@ inline constexpr KindRow row_of{
     .id = K::id,
     .input = takes_ordinals<K> ? InputForm::ordinal : InputForm::hashed,
     .exact = Exact<K>,
+    .whole_hashes = WholeHashes<K>,
     .grows = !Kind<K> && !TwoListed<K>,
     .removes = Removable<K>,
     .counts = Countable<K>,

@@ -159,7 +159,7 @@ struct Holder : AnySet::Body {
       return Error{Code::unsound, "a " + std::string(K::id.name) +
                                       " set can not let go of a key; build it anew from the "
                                       "remaining keys, or use a counting set"};
-    } else if constexpr (Exact<K>) {
+    } else if constexpr (Exact<K> || WholeHashes<K>) {
       return Error{
           Code::unsound,
           std::string(K::id.name) + " sets have no removal of single keys; subtract a set of them"};
@@ -268,7 +268,7 @@ struct Holder : AnySet::Body {
       return {Code::unsound, std::string("the ") + what + " of two " + std::string(K::id.name) +
                                  " sets can not be told from their bits; build one from the "
                                  "remaining keys, or use a bitmap for integers"};
-    if constexpr (Exact<K>)
+    if constexpr (Exact<K> || WholeHashes<K>)
       return {Code::unsound,
               std::string(K::id.name) + " sets have no " + what + "; use bitmaps for integers"};
     return {Code::unsound, std::string("the ") + what + " of two " + std::string(K::id.name) +

@@ -39,6 +39,7 @@ struct KindRow {
   KindId id;
   InputForm input;
   bool exact;
+  bool whole_hashes;  // of 64 or 128 bits: has the rate these give, none to choose
   bool grows;         // needs no number of keys in advance
   bool removes;       // keys can be removed; from spectral only when that was planned
   bool counts;        // tells how often a key was added

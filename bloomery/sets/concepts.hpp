@@ -144,6 +144,12 @@ concept Exact = requires {
   requires S::exact;
 };
 
+// Keeps whole hashes: its rate is what their bits give, and cannot be chosen.
+template <class S>
+concept WholeHashes = requires {
+  requires S::whole_hashes;
+};
+
 // Integers as themselves, in a range.
 template <class S>
 concept Ranged = Kind<S> && requires(const S s, typename S::Input in) {

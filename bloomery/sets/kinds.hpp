@@ -3,6 +3,7 @@
 //
 //    1 bitmap   2 two-bit   3 classic   4 blocked   5 split-block   12 hash-set   13 scalable
 //    6 counting 7 spectral  8 cuckoo    9 window    10 fuse         11 ribbon
+//    14 compact
 //    1002 chain  1003 sharded  1004 cascade: forms of image (parts.hpp), not kinds of a part
 #pragma once
 
@@ -16,6 +17,7 @@
 #include <bloomery/sets/cascade.hpp>
 #include <bloomery/sets/cascade_builder.hpp>
 #include <bloomery/sets/classic_bloom.hpp>
+#include <bloomery/sets/compact.hpp>
 #include <bloomery/sets/counting_bloom.hpp>
 #include <bloomery/sets/cuckoo.hpp>
 #include <bloomery/sets/hash_set.hpp>
@@ -44,10 +46,10 @@ using PlainKinds =
     KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, CountingBloom,
              SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon, Sharded>;
 // Sets built on other sets, or that grow: they take memory as they need it.
-using Composites = KindList<BloomChain, HashSet, Scalable, Cascade>;
+using Composites = KindList<BloomChain, HashSet, Scalable, Compact, Cascade>;
 using AllKinds = KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, CountingBloom,
                           SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon, Sharded,
-                          BloomChain, HashSet, Scalable, Cascade>;
+                          BloomChain, HashSet, Scalable, Compact, Cascade>;
 
 // What holds a set of this kind: the composite itself, or a plain kind with memory of its own.
 template <class K>

@@ -42,7 +42,7 @@ std::uint64_t strangers_passing(const Set<K>& set, std::uint64_t count) {
 template <class Each>
 void for_bloom_kinds(Each&& each) {
   for_all_kinds([&]<class K>() {
-    if constexpr (!Exact<K>) each.template operator()<K>();
+    if constexpr (!Exact<K> && !WholeHashes<K>) each.template operator()<K>();
   });
 }
 

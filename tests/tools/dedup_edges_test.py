@@ -331,8 +331,8 @@ class Memory(Edges):
         refused = 0
         for cap, pipe_lines, some_threads in ((32, 7, (1, 2)), (64, 4, (1, 2)), (128, 7, (2,))):
             for threads in some_threads:
-                for exact in ("", "--exact"):
-                    flags = f"-m {cap}M -T {threads} {exact}"
+                for kind in ("", "--exact", "-p 1e-6"):
+                    flags = f"-m {cap}M -T {threads} {kind}"
                     commands = [
                         f"cat few | $M {flags} | tail -1",
                         f"$M {flags} in | tail -1",
@@ -345,7 +345,7 @@ class Memory(Edges):
                         if b"bloomery: error" in ran.stderr:
                             refused += 1
                             self.assertIn(b"memory", ran.stderr, command)
-                            self.assertEqual(exact, "--exact", command)
+                            self.assertNotEqual(kind, "-p 1e-6", command)
         self.assertGreater(refused, 0)
 
     def test_what_does_not_fit(self):
@@ -355,9 +355,10 @@ class Memory(Edges):
             ('"$B" dedup -m 20M in', 2, r"error: about [0-9,]+ different lines do not fit"),
             ('"$B" dedup -m 20M --exact in', 2, r"error: about [0-9,]+ different lines do not fit"),
             ('"$B" dedup -m 20M -n 6M in', 2, r"error: 6,000,000 keys \(--keys\) do not fit"),
-            ('cat in | "$B" dedup -m 20M', 0, r"warning: the set is overfull after [0-9,]+ lines"),
-            ('cat in | "$B" dedup -m 20M --strict', 3, r"warning: the set is overfull after "),
-            ('cat in | "$B" dedup -m 20M --exact', 2, r"error: the exact set can not grow beyond"),
+            ('cat in | "$B" dedup -m 20M -p 1e-6', 0, r"warning: the set is overfull after [0-9]+"),
+            ('cat in | "$B" dedup -m 20M -p 1e-6 --strict', 3, r"warning: the set is overfull "),
+            ('cat in | "$B" dedup -m 20M', 2, r"error: the compact set cannot grow beyond"),
+            ('cat in | "$B" dedup -m 20M --exact', 2, r"error: the exact set cannot grow beyond"),
             ('"$B" dedup -m 3M in', 2, r"error: --memory 3M leaves no room for the set"),
             # Without a cap it grows, whatever --keys said.
             ('"$B" dedup -n 1000 --exact --strict in', 0, r"^$"),
@@ -398,7 +399,7 @@ class Signals(Edges):
 class Overfull(Edges):
     def test_the_warning_comes_when_it_happens(self):
         for threads in (1, 2):
-            run = self.started("-m", "18M", "-T", threads, "--strict")
+            run = self.started("-m", "18M", "-p", "1e-6", "-T", threads, "--strict")
             # Nobody may wait for us to read what is printed.
             drain = threading.Thread(target=run.stdout.read)
             drain.start()
@@ -421,7 +422,7 @@ class Overfull(Edges):
 
     def test_a_state_tells_its_honest_rate(self):
         # The state of a capped run does not grow.
-        ran = shell('seq 3000000 | "$B" dedup -m 18M -T 2 --state S --stats --json > out',
+        ran = shell('seq 3000000 | "$B" dedup -m 18M -p 1e-6 -T 2 --state S --stats --json > out',
                     cwd=self.folder)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         report = json.loads(ran.stderr.splitlines()[-1])

@@ -404,6 +404,10 @@ def hash_set(_, keys, seed):
     return b"".join(struct.pack("<QQ", high, low) for high, low in hashes)
 
 
+def compact(_, keys, seed):
+    return b"".join(struct.pack("<Q", h) for h in sorted({hash64(key, seed) for key in keys}))
+
+
 def scalable(shape, keys, seed):
     """For a table that has not grown: all prefixes have all of their bits."""
     q, slots, width = struct.unpack("<III", shape)
@@ -557,6 +561,10 @@ class IndependentLaw(unittest.TestCase):
         for flags in (["-n", "2000"], ["-n", "1250", "-p", "1e-6"], ["-n", "9000", "-p", "20%"]):
             self.compare(13, scalable, texts(1000), "--kind", "scalable", *flags)
         self.compare(12, hash_set, texts(1000), "--kind", "hash-set", "--seed", "7", seed=7)
+
+    def test_compact_is_the_sorted_hashes(self):
+        self.compare(14, compact, texts(3000), "--kind", "compact")
+        self.compare(14, compact, texts(1000), "--kind", "compact", "--seed", "7", seed=7)
 
     def answers(self, number, law, members, flags, cpu):
         """Asked by the law and by the command, members and strangers get the same answers."""

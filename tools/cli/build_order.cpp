@@ -150,11 +150,12 @@ Order planned_order(const BuildFlags& flags) {
     if (order.row->built && flags.size.keys)
       refuse(fmt::format("a {} set is built from all its lines and counts them; leave --keys out",
                          order.row->id.name));
-    if (order.row->exact && flags.size.rate)
-      refuse(fmt::format("the kind {} is exact; leave --rate out", order.row->id.name));
+    if (order.row->whole_hashes && flags.size.rate)
+      refuse(fmt::format("the kind {} {}; leave --rate out", order.row->id.name,
+                         order.row->exact ? "is exact" : "keeps whole hashes and has no rate"));
     // Memory without a rate: the rate is what memory and keys give, where keys are known.
     const bool rate_from_memory = order.want.memory_bytes > 0 && !order.row->grows;
-    if (order.want.rate == 0 && !rate_from_memory && !order.row->exact)
+    if (order.want.rate == 0 && !rate_from_memory && !order.row->whole_hashes)
       order.want.rate = default_rate;
     return order;
   }

@@ -374,7 +374,7 @@ class DedupRun {
   }
 
   Result<DedupReport> find(BlockInputs& inputs, LineWriter& out) {
-    if (!tallies_) return dedup(set(), inputs, out, how_);
+    if (!tallies_) return with_advice(dedup(set(), inputs, out, how_), want_);
     auto found = tally(set(), inputs, out, how_, *tallies_);
     if (!found) return found.error();
     distinct_ = found->distinct;

@@ -117,18 +117,21 @@ void expect_apart(const DedupFlags& flags) {
 
 const char* const dedup_story =
     R"(Lines come out in the order they came in, while they come in. A line is
-remembered in a few bits, so a new line can be taken for a repeat and be lost,
-with at most the chance --rate. The report tells how many lines that probably
-was; above half a line there is a warning. --exact remembers 128-bit hashes
-instead, 18 to 23 bytes a line, and loses nothing (use --exact --hardened if
-somebody may choose lines to collide).
+remembered as its 64-bit hash, in 7.5 to 11.3 bytes. A new line is lost when all
+64 bits agree with those of another: 0.03 lines of a thousand million.
+--exact remembers 128-bit hashes, 19 to 25 bytes a line, and loses nothing (use
+--exact --hardened if somebody may choose lines to collide). --rate takes a Bloom
+filter instead, 4 bytes a line at 1e-6, and loses new lines with at most that
+chance. The report tells how many lines were probably lost; from half a line on
+there is a warning.
 
-Without --keys, files are sampled to size the set, and for a pipe the set grows.
---memory is a hard cap on the whole program, but for a line longer than 256 KiB,
-which is held whole beside it. If the lines do not fit it at the rate asked for,
-files are refused before anything is printed; for a pipe a warning comes at that
-moment. --strict makes it exit code 3 when the set is overfull, and whenever half a
-line or more was probably lost, by it or by a set of --against.
+The set grows as lines come; nobody needs to know how many. (With --rate, files
+are sampled to size it, unless --keys is given.) --memory is a hard cap on the
+whole program, but for a line longer than 256 KiB, which is held whole beside it.
+If the lines do not fit, files are refused before anything is printed. A pipe that
+brings more than fits is an error at that moment, with --rate a warning.
+--strict makes it exit code 3 when the set is overfull, and whenever half a line
+or more was probably lost, by it or by a set of --against.
 
 --state F keeps the set in a file: lines that an earlier run printed are repeats.
 With --output the two always agree. F is saved every 60 seconds (--checkpoint),
@@ -189,11 +192,12 @@ Examples:
 )";
 
 void add_dedup_flags(CLI::App& parser, DedupFlags& flags) {
-  add_size_flags(parser, flags.size, "chance that a new line is taken for a repeat; 1e-6");
+  add_size_flags(parser, flags.size,
+                 "a Bloom filter: smaller, with this chance that a new line is lost");
   parser.get_option("--memory")
       ->description("most memory for the whole program: 512M, 2G (binary units)");
   parser.add_flag("--exact", flags.exact,
-                  "lose no line; 18 to 23 bytes of memory for each different one");
+                  "lose no line; 19 to 25 bytes of memory for each different one");
   parser.add_flag("-i,--repeated", flags.repeated, "print the repeats instead of the first ones");
   parser.add_option("-D,--dups", flags.dups, "write the repeats to this file as well")
       ->type_name("FILE");

@@ -19,17 +19,23 @@ constexpr std::uint64_t program_bytes = std::uint64_t{10} << 20;
 constexpr std::uint64_t least_keys_of_a_state = 1'000'000;
 constexpr std::uint64_t least_set_bytes = std::uint64_t{1} << 20;
 
+// Whole hashes, of 64 or 128 bits, unless a rate is asked for: such a set needs no plan.
+bool keeps_whole_hashes(const SetWant& want) { return want.exact || !want.size.rate; }
+
 // Sets that grow by themselves. Not scalable: it is smaller than a chain that has grown, and
 // takes several times as long to add to (docs/kinds.md).
-const KindRow& growing_row(bool exact) { return *AnySet::find_row(exact ? "hash-set" : "chain"); }
+const KindRow& growing_row(const SetWant& want) {
+  if (want.exact) return *AnySet::find_row("hash-set");
+  return *AnySet::find_row(want.size.rate ? "chain" : "compact");
+}
 
 // How many keys this kind holds in that memory at that rate.
 std::uint64_t fitting_keys(const KindRow& row, Want want) {
-  if (!row.exact) {
+  if (want.rate != 0) {
     want.keys = 0;
     return row.complete(want).value().keys;
   }
-  std::uint64_t low = 0, high = want.memory_bytes / 16 + 1;
+  std::uint64_t low = 0, high = want.memory_bytes / 4 + 1;
   while (low + 1 < high) {
     const std::uint64_t middle = low + (high - low) / 2;
     const bool fits = row.planned_bytes({.keys = middle}).value() <= want.memory_bytes;
@@ -38,11 +44,21 @@ std::uint64_t fitting_keys(const KindRow& row, Want want) {
   return low;
 }
 
+// What saving takes beside a set of whole hashes, for each byte of the set: a copy of the hashes.
+// 16 bytes a key beside 18.8 at least, 8 beside 7.5.
+double copy_of_set(const SetWant& want) {
+  if (!want.saved || !keeps_whole_hashes(want)) return 0;
+  return want.exact ? 0.86 : 1.07;
+}
+
+// A small table is there twice for a moment while it grows, and the heap has pages of its own.
+constexpr std::uint64_t growing_bytes = std::uint64_t{16} << 20;
+
 // The --memory that leaves so much for the set: set_memory() the other way round.
 std::uint64_t memory_for(const SetWant& want, std::uint64_t set_bytes) {
-  std::uint64_t left = set_bytes;
-  if (want.exact && want.saved) left = left / 20 * 36 + 36;
-  if (want.exact) left = left / 7 * 8 + 8;
+  std::uint64_t left =
+      set_bytes + static_cast<std::uint64_t>(copy_of_set(want) * static_cast<double>(set_bytes));
+  if (keeps_whole_hashes(want)) left += std::min(growing_bytes, left / 7 + 8);
   return program_bytes + dedup_overhead(want.threads) + left;
 }
 
@@ -54,9 +70,11 @@ std::uint64_t memory_for(const SetWant& want, std::uint64_t set_bytes) {
   const std::uint64_t bytes = memory_for(asked, row.planned_bytes(needed).value());
   refuse(fmt::format("{} do not fit --memory {}{}, only {} do; give --memory {}M, or {}", which,
                      *asked.size.memory,
-                     row.exact ? "" : fmt::format(" at rate {}", print_rate(want.rate)),
+                     want.rate == 0 ? "" : fmt::format(" at rate {}", print_rate(want.rate)),
                      print_count(fitting), bytes / (std::uint64_t{1} << 20) + 1,
-                     row.exact ? "a --rate instead of --exact" : "a higher --rate"));
+                     asked.exact      ? "a --rate instead of --exact"
+                     : want.rate == 0 ? "a --rate, such as 1e-6, for a smaller set"
+                                      : "a higher --rate"));
 }
 
 // With a cap the number of keys is told, or counted, so that nobody hears of it too late. Lines
@@ -64,12 +82,13 @@ std::uint64_t memory_for(const SetWant& want, std::uint64_t set_bytes) {
 Want fit(Want want, SizedBy& by, const KindRow& row, const SetWant& asked,
          const KeyedLines& lines) {
   const std::uint64_t fitting = fitting_keys(row, want);
-  // A state without a plan gets all there is, since what later runs bring must fit too; but an
-  // exact set grows, up to the cap.
-  const bool takes_all = asked.saved && by == SizedBy::sample && !row.exact;
+  // A state without a plan gets all there is, since what later runs bring must fit too; but a set
+  // of whole hashes grows, up to the cap.
+  const bool whole = keeps_whole_hashes(asked);
+  const bool takes_all = asked.saved && by == SizedBy::sample && !whole;
   if (want.keys == 0) {
     by = SizedBy::memory;
-    want.keys = row.exact ? 0 : fitting;
+    want.keys = whole ? 0 : fitting;
     return want;
   }
   if (want.keys <= fitting && !takes_all) return want;
@@ -83,8 +102,8 @@ Want fit(Want want, SizedBy& by, const KindRow& row, const SetWant& asked,
     refuse_too_many("about " + print_count(distinct) + " different lines", distinct, row, want,
                     fitting, asked);
   by = SizedBy::memory;
-  // Growing needs room for a table twice; what is planned need not grow.
-  want.keys = row.exact ? distinct : fitting;
+  // What is planned need not grow, and growing stops short of the cap.
+  want.keys = whole ? distinct : fitting;
   return want;
 }
 
@@ -136,11 +155,9 @@ std::uint64_t set_memory(const SetWant& want) {
     refuse(fmt::format("--memory {} leaves no room for the set; give at least {}M",
                        *want.size.memory, (beside + least_set_bytes) >> 20));
   const std::uint64_t left = cap - beside;
-  if (!want.exact) return left;
-  // A table that grows is there twice for a moment, and the heap has pages of its own between them.
-  const std::uint64_t tables = left - left / 8;
-  // Saving an exact set takes a copy of its hashes: 16 bytes a key beside the 18 to 23.
-  return want.saved ? tables / 36 * 20 : tables;
+  if (!keeps_whole_hashes(want) || want.window) return left;
+  const std::uint64_t tables = left - std::min(growing_bytes, left / 8);
+  return static_cast<std::uint64_t>(static_cast<double>(tables) / (1 + copy_of_set(want)));
 }
 
 SizedSet new_set(const SetWant& want, const KeyedLines& lines) {
@@ -149,20 +166,17 @@ SizedSet new_set(const SetWant& want, const KeyedLines& lines) {
   if (want.window) return new_window(want);
   Want size = want_of(want.size);
   size.memory_bytes = set_memory(want);
-  if (!want.exact && size.rate == 0) size.rate = default_rate;
   SizedBy by = size.keys > 0 ? SizedBy::keys : SizedBy::sample;
   const bool capped = size.memory_bytes > 0;
-  if (size.keys == 0 && !(capped && !all_regular(lines.files)))
+  const bool whole = keeps_whole_hashes(want);
+  // Whole hashes need no plan: only a cap asks whether all lines will fit.
+  if (size.keys == 0 && (capped ? all_regular(lines.files) : !whole))
     size.keys = dedup_want(lines.files, lines.rules, size.rate, !capped).value().keys;
   // Nobody knows what later runs bring, and growing from a few lines makes many links.
-  if (want.saved && by == SizedBy::sample && !capped)
+  if (want.saved && by == SizedBy::sample && !capped && !whole)
     size.keys = std::max(size.keys, least_keys_of_a_state);
-  const KindRow& row =
-      capped && !want.exact ? *AnySet::find_row("blocked") : growing_row(want.exact);
+  const KindRow& row = capped && !whole ? *AnySet::find_row("blocked") : growing_row(want);
   if (capped) size = fit(size, by, row, want, lines);
-  // Where a fifth of the lines are repeats, as is common, memory that is never used would be
-  // cleared for nothing. Else the set grows once.
-  if (want.exact && by == SizedBy::sample && !capped) size.keys -= size.keys / 5;
   return {made(row, size, want.hash), by};
 }
 
@@ -209,6 +223,8 @@ SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path) {
   if (want.window && !want.window->timed() && set.capacity() < want.window->lines)
     differs(fmt::format("remembers {} lines", print_count(set.capacity())), "--window");
   const Want size = want_of(want.size);
+  if (size.rate != 0 && row.whole_hashes && !row.exact)
+    differs("keeps whole 64-bit hashes, at no rate of choice", "--rate");
   if (size.rate != 0 && size.rate != set.rate_asked())
     differs(fmt::format("was made for the rate {}", print_rate(set.rate_asked())), "--rate");
   if (want.hash.seed && parse_seed("--seed", *want.hash.seed).value() != set.hasher().seed())
@@ -222,6 +238,13 @@ SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path) {
     set.cap_memory(memory);
   }
   return {std::move(set), SizedBy::state};
+}
+
+Result<DedupReport> with_advice(Result<DedupReport> found, const SetWant& want) {
+  if (found || found.error().code != Code::full) return found;
+  return Error{Code::full, fmt::format("{}; give more --memory, or a --rate{} for a smaller set",
+                                       found.error().sentence,
+                                       want.exact ? " instead of --exact" : ", such as 1e-6,")};
 }
 
 std::string why_overfull(SizedBy by, std::uint64_t capacity) {

@@ -1,5 +1,10 @@
-// Which set a run of dedup remembers lines in: one that grows, one of a fixed size under a cap on
-// memory, a window, or the one in a state file; and how much it may take.
+// Which set a run of dedup remembers lines in, and how much memory it may take:
+//
+//    nothing said      compact: whole 64-bit hashes; grows, needs no plan
+//    --exact           hash-set: whole 128-bit hashes; grows, needs no plan
+//    --rate            chain, which grows; under --memory a blocked set of a fixed size
+//    --window          window
+//    --state that is   what the file holds
 //
 // If the set is wrong: see engines/dedup.hpp; what the set is told to hold is what is asked for, or
 //          the run is refused before the first line is printed.
@@ -68,6 +73,9 @@ RedisSet::Wish wished_set(const SetWant& want, const std::vector<std::string>& f
 
 // What of --memory is left for the set itself; 0: no cap.
 std::uint64_t set_memory(const SetWant& want);
+
+// A run that ended because the set may not grow any more is told what would help.
+Result<DedupReport> with_advice(Result<DedupReport> found, const SetWant& want);
 
 // What made it overfull, and what would help.
 std::string why_overfull(SizedBy by, std::uint64_t capacity);

@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -74,6 +75,11 @@ struct Planned {
   const KindRow* row;
   Want want;
   std::uint64_t bytes;
+
+  double rate() const {
+    if (row->exact) return 0;
+    return row->whole_hashes ? std::ldexp(static_cast<double>(want.keys), -64) : want.rate;
+  }
 };
 
 struct LeftOut {
@@ -93,7 +99,7 @@ Result<Planned> plan_row(const KindRow& row, Want want) {
     want.rate = 0;
   } else {
     want.range = {};
-    if (row.exact) {
+    if (row.whole_hashes) {
       // A set of hashes has no rate to trade: memory only says how many keys.
       if (want.keys == 0) return Error{Code::impossible, "needs --keys"};
       want.rate = 0;
@@ -168,7 +174,7 @@ Report row_report(const Planned& planned, bool keys_vary) {
   const auto keys = static_cast<double>(planned.want.keys);
   row.real("bits_per_key", keys > 0 ? static_cast<double>(planned.bytes) * 8 / keys
                                     : std::numeric_limits<double>::quiet_NaN());
-  row.rate("rate", planned.row->exact ? 0 : planned.want.rate);
+  row.rate("rate", planned.rate());
   if (keys_vary) row.count("keys", planned.want.keys);
   return row;
 }
