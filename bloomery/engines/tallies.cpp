@@ -278,6 +278,7 @@ Result<TallyReport> tally(const AnySet& set, BlockInputs& inputs, LineWriter& ou
   assert(!inputs.rules().strip_cr && "what is printed are the bytes that came; let the keys strip");
   TallyReading reading(set, inputs, rules, tallies);
   if (auto read = reading.read_all(); !read) return read.error();
+  out.append(rules.mark);
   TallyPrinting printing(reading, out, inputs.rules().delimiter);
   const bool some = tallies.print == TallyPrint::counts && tallies.top > 0;
   if (auto printed = some ? printing.print_top(tallies.top) : printing.print_all(tallies.print);

@@ -94,6 +94,7 @@ struct Table {
 
 Result<Planned> plan_row(const KindRow& row, Want want) {
   const std::uint64_t cap = want.memory_bytes;
+  const double asked = row.whole_hashes ? want.rate : 0;  // the others are planned for it
   if (row.input == InputForm::ordinal) {
     want.memory_bytes = 0;
     want.rate = 0;
@@ -114,7 +115,11 @@ Result<Planned> plan_row(const KindRow& row, Want want) {
   if (cap > 0 && *bytes > cap)
     return Error{Code::impossible,
                  fmt::format("takes {}, more than --memory", print_bytes(*bytes))};
-  return Planned{&row, want, *bytes};
+  const Planned planned{&row, want, *bytes};
+  if (asked > 0 && planned.rate() > asked)
+    return Error{Code::impossible,
+                 fmt::format("has a rate of {} with so many keys", print_rate(planned.rate()))};
+  return planned;
 }
 
 Table table_of(const Want& want) {
