@@ -89,14 +89,13 @@ class LineTable {
   // Of a key that is not there. There is room.
   void add_absent(const Key& key) { size_.large ? put<Large>(key) : put<Small>(key); }
 
+  // The line of a key, and the next cache line: low halves of hashes, or what was passed on.
   [[gnu::always_inline]] void prefetch(const Key& key, bool to_add) const {
     const std::byte* const line =
         memory_.bytes().data() + sizeof(Large) * mulhi(Large::high_of(key), size_.lines);
     to_add ? __builtin_prefetch(line, 1) : __builtin_prefetch(line, 0);
-    if constexpr (sizeof(Large) > hash_line_bytes) {
-      to_add ? __builtin_prefetch(line + hash_line_bytes, 1)
-             : __builtin_prefetch(line + hash_line_bytes, 0);
-    }
+    to_add ? __builtin_prefetch(line + hash_line_bytes, 1)
+           : __builtin_prefetch(line + hash_line_bytes, 0);
   }
 
   // Calls each(key) for every member: in the order of lines, so each within some places of its own.

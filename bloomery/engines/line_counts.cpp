@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include <unordered_set>
+#include <unordered_map>
 
 #include <bloomery/engines/lines.hpp>
 #include <bloomery/hash/hash.hpp>
@@ -93,9 +93,21 @@ class Variety {
       if (end == std::string_view::npos) return;
       ++lines_;
       const std::uint64_t hash = hasher_(block.substr(start, end - start)).bits;
-      if (hash % one_in == 0) seen_.insert(hash);
+      if (hash % one_in == 0) pairs_ += seen_[hash]++;
       start = end;
     }
+  }
+  // Of so many lines those that differ, if the lines of the blocks are drawn from them at random:
+  // with V possible lines one pair in V is equal, and n draws meet V (1 - e^(-n/V)) of them. With a
+  // reserve for chance. Lines that come again at once, or some more often than others, make it too
+  // low: then the set grows.
+  double different(double lines) const {
+    if (pairs_ == 0 || lines_ < fewest_lines) return lines;
+    const double looked = static_cast<double>(lines_) / one_in;
+    const auto pairs = static_cast<double>(pairs_);
+    const double possible = one_in * looked * looked / 2 / pairs;
+    const double met = possible * -std::expm1(-lines / possible);
+    return std::min(lines, met * (1 + std::min(0.15, 1 / std::sqrt(pairs))));
   }
   double part() const {
     if (lines_ < fewest_lines) return 1;
@@ -110,18 +122,21 @@ class Variety {
   static constexpr std::uint64_t fewest_lines = 1000;
   Hasher hasher_;
   std::uint64_t lines_ = 0;
-  std::unordered_set<std::uint64_t> seen_;
+  std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // how often
+  std::uint64_t pairs_ = 0;                                // of equal lines
 };
 
 // Looks at samples for whoever wants to know, and scales their lines to keys.
 struct Sampling {
   const LineRules& rules;
   bool keys = false;
+  bool likely = false;  // keys: as they most likely are, not a plan that should suffice
 
   void scale(Guess& guess, const Variety& variety) const {
     if (!keys) return;
-    guess.lines *= variety.part();
-    guess.variance *= variety.part() * variety.part();
+    const double part = likely ? variety.different(guess.lines) / guess.lines : variety.part();
+    guess.lines *= part;
+    guess.variance *= part * part;
   }
 };
 
@@ -247,6 +262,11 @@ Result<std::optional<std::uint64_t>> estimate_lines(const std::vector<std::strin
 Result<std::optional<std::uint64_t>> estimate_keys(const std::vector<std::string>& files,
                                                    const LineRules& rules) {
   return estimate(files, {.rules = rules, .keys = true});
+}
+
+Result<std::optional<std::uint64_t>> likely_keys(const std::vector<std::string>& files,
+                                                 const LineRules& rules) {
+  return estimate(files, {.rules = rules, .keys = true, .likely = true});
 }
 
 }  // namespace bloomery

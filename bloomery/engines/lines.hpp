@@ -170,4 +170,11 @@ Result<std::optional<std::uint64_t>> estimate_lines(const std::vector<std::strin
 Result<std::optional<std::uint64_t>> estimate_keys(const std::vector<std::string>& files,
                                                    const LineRules& rules = {});
 
+// The same as it most likely is, by how many pairs of lines in the blocks are equal: where a set
+// that grows by itself may begin.
+// Limits:  too low where lines repeat in clusters, or some far more often than others; too high for
+//          files that are a few copies of one another.
+Result<std::optional<std::uint64_t>> likely_keys(const std::vector<std::string>& files,
+                                                 const LineRules& rules = {});
+
 }  // namespace bloomery

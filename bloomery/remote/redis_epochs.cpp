@@ -1,5 +1,6 @@
 // How a RedisSet comes to be, is found, replaced and dropped: everything about its meta hash.
 #include <hiredis/hiredis.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <charconv>
@@ -7,6 +8,7 @@
 #include <random>
 
 #include <bloomery/remote/redis_set.hpp>
+
 #include <bloomery/remote/slots.hpp>
 
 namespace bloomery {
@@ -52,6 +54,15 @@ std::string new_born() {
 
 std::string numbered(std::string_view name, std::uint64_t epoch) {
   return std::string(name) + ":" + std::to_string(epoch);
+}
+
+// With a secret key that nobody can guess.
+Result<Hasher> fresh_hasher() {
+  SecretKey key;
+  static_assert(sizeof key == 16);
+  if (::getrandom(&key, sizeof key, 0) != static_cast<ssize_t>(sizeof key))
+    return Error{Code::io, "the system gives no random bytes for a hardened hash"};
+  return Hasher::hardened(key);
 }
 
 }  // namespace
@@ -306,14 +317,16 @@ Result<void> RedisSet::publish(const RedisLaw& law, std::uint64_t epoch, std::ui
 Result<RedisSet> RedisSet::open_or_make(const RedisAddress& address, const Wish& wish) {
   auto law = plan_redis_law(wish.want);
   if (!law) return law.error();
-  law->hasher = wish.hasher;
+  const auto hasher = wish.hasher ? Result<Hasher>(*wish.hasher) : fresh_hasher();
+  if (!hasher) return hasher.error();
+  law->hasher = *hasher;
   law->key_is_elsewhere = wish.key_is_elsewhere;
   law->strip_cr = wish.strip_cr;
   law->normalisation = wish.normalisation;
   law->made_from = wish.made_from;
   if (address.rules.ttl.count() > 0)
     law->expires_at = now_ms() + static_cast<std::uint64_t>(address.rules.ttl.count());
-  const SecretKey secret = wish.hasher.key();
+  const SecretKey secret = hasher->key();
   const SecretKey* const key = wish.key_is_elsewhere ? &secret : nullptr;
   auto set = connect(address);
   if (!set) return set.error();

@@ -60,7 +60,10 @@ class RedisSet {
   // What a set that is made shall be. Anybody who opens it later finds all of this there.
   struct Wish {
     Want want = {};
-    Hasher hasher{};
+    // Without one: hardened, with a fresh secret key that is stored with the set. Whoever chooses
+    // the keys that are added, but cannot read the server, then cannot make them collide. Give
+    // Hasher(seed) for a set whose bits shall be the same elsewhere.
+    std::optional<Hasher> hasher = {};
     bool key_is_elsewhere = false;  // do not store the secret key of a hardened hasher
     bool strip_cr = false;
     std::string normalisation = {};

@@ -182,6 +182,23 @@ TEST_F(RedisSetTest, AHardenedSetMayKeepItsKey) {
   EXPECT_TRUE(open("seen").may_contain("a").value());
 }
 
+// Who can choose the keys that are added must not be able to choose their bits.
+TEST_F(RedisSetTest, ANewSetIsHardenedUnlessAHasherIsGiven) {
+  const Want want{.keys = 1000, .rate = 0.01};
+  RedisSet one = RedisSet::open_or_make(redis.address("one"), {.want = want}).value();
+  RedisSet two = RedisSet::open_or_make(redis.address("two"), {.want = want}).value();
+  EXPECT_EQ(one.law().hasher.mode(), HashMode::hardened);
+  EXPECT_NE(one.law().hasher, two.law().hasher);
+  // Whoever joins takes the key that is there.
+  RedisSet joined = RedisSet::open_or_make(redis.address("one"), {.want = want}).value();
+  EXPECT_EQ(joined.law().hasher, one.law().hasher);
+  ASSERT_TRUE(one.add("a"));
+  EXPECT_TRUE(joined.may_contain("a").value());
+  RedisSet seeded =
+      RedisSet::open_or_make(redis.address("seeded"), {.want = want, .hasher = Hasher(7)}).value();
+  EXPECT_EQ(seeded.law().hasher, Hasher(7));
+}
+
 TEST_F(RedisSetTest, AHardenedSetMayHaveItsKeyElsewhere) {
   const SecretKey key{11, 22};
   const SecretKey other{11, 23};

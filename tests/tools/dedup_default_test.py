@@ -69,6 +69,31 @@ class DedupDefault(unittest.TestCase):
             self.assertIn(told, ran.stderr)
             self.assertEqual(ran.stdout, b"")
 
+    def test_a_new_state_is_hardened_unless_a_seed_is_given(self):
+        data = b"".join(b"%d\n" % i for i in range(1000))
+        facts = {}
+        for name, words in (("a", []), ("b", []), ("s", ["--seed", "0"]), ("t", ["--seed", "0"]),
+                            ("p", ["-p", "1%"]), ("w", ["--window", "10k"]), ("e", ["--exact"])):
+            self.run_dedup("--state", name, *words, stdin=data)
+            told = subprocess.run([BLOOMERY, "info", "--json", self.path(name)],
+                                  capture_output=True, check=True)
+            facts[name] = json.loads(told.stdout)
+            self.assertEqual(facts[name]["hardened"], name not in "st", name)
+            # What lets one compute collisions is for its owner only.
+            self.assertEqual(os.stat(self.path(name)).st_mode & 0o077 == 0, name not in "st")
+            self.assertEqual(self.run_dedup("--state", name, stdin=data).stdout, b"")
+        # Nobody who does not know the key can tell which lines collide: it differs.
+        hashes = {}
+        for name in "abst":
+            with open(self.path(name), "rb") as file:
+                hashes[name] = file.read()[-8 * 1000:]
+        self.assertNotEqual(hashes["a"], hashes["b"])
+        self.assertEqual(hashes["s"], hashes["t"])
+        ran = self.run_dedup("--state", "a", "--seed", "0", stdin=data, code=2)
+        self.assertIn(b"is hardened, and has a secret key instead of a seed", ran.stderr)
+        # A run that keeps nothing needs no key; it is the fast hash.
+        self.assertEqual(self.run_dedup(stdin=data).stdout, data)
+
     def test_what_does_not_fit_the_memory_is_an_error_that_names_the_way_out(self):
         lines = b"".join(b"%d\n" % i for i in range(1_000_000))
         with open(self.path("in"), "wb") as file:

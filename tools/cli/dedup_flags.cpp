@@ -139,7 +139,8 @@ after the output was synced, with the length of the output in it; a run that was
 killed is run again with the same words, cuts the output to that length and goes
 on, and what comes out is the same. A later run with the same F and the same
 output goes on behind what is there. Without --output F is saved at the end, or
-at each --checkpoint.
+at each --checkpoint. A new F has a keyed hash with a fresh secret key, so that
+nobody who cannot read it can choose lines that collide; --seed takes the fast one.
 
 --state redis://[:password@]host[:port]/database/name shares the set with other
 runs, on a Redis server or Redis Cluster: of all workers that read a line exactly

@@ -17,6 +17,8 @@ constexpr double default_rate = 1e-6;
 // The program itself: its code, its libraries, the buffers of its outputs.
 constexpr std::uint64_t program_bytes = std::uint64_t{10} << 20;
 constexpr std::uint64_t least_keys_of_a_state = 1'000'000;
+// Fewer whole hashes are soon moved.
+constexpr std::uint64_t fewest_planned_keys = 500'000;
 constexpr std::uint64_t least_set_bytes = std::uint64_t{1} << 20;
 
 // Whole hashes, of 64 or 128 bits, unless a rate is asked for: such a set needs no plan.
@@ -107,8 +109,12 @@ Want fit(Want want, SizedBy& by, const KindRow& row, const SetWant& asked,
   return want;
 }
 
-AnySet made(const KindRow& row, const Want& want, const HashFlags& hash) {
-  return AnySet::make(row.id.name, want, hasher_of(hash)).value();
+// What is kept from run to run meets lines that somebody may have chosen, and is hardened unless
+// a seed is asked for.
+Hasher hasher_of_new(const SetWant& want) {
+  HashFlags hash = want.hash;
+  if (want.saved && !hash.seed) hash.hardened = true;
+  return hasher_of(hash);
 }
 
 SizedSet new_window(const SetWant& want) {
@@ -129,7 +135,7 @@ SizedSet new_window(const SetWant& want) {
     refuse(fmt::format("a window of {} lines at rate {} takes {}, more than --memory {} leaves",
                        print_count(size.keys), print_rate(size.rate),
                        print_bytes(row.planned_bytes(size).value()), *want.size.memory));
-  return {made(row, size, want.hash), SizedBy::keys};
+  return {AnySet::make(row.id.name, size, hasher_of_new(want)).value(), SizedBy::keys};
 }
 
 }  // namespace
@@ -169,19 +175,23 @@ SizedSet new_set(const SetWant& want, const KeyedLines& lines) {
   SizedBy by = size.keys > 0 ? SizedBy::keys : SizedBy::sample;
   const bool capped = size.memory_bytes > 0;
   const bool whole = keeps_whole_hashes(want);
-  // Whole hashes need no plan: only a cap asks whether all lines will fit.
   if (size.keys == 0 && (capped ? all_regular(lines.files) : !whole))
     size.keys = dedup_want(lines.files, lines.rules, size.rate, !capped).value().keys;
+  // Whole hashes need no plan, but growing moves every key: in files a sample tells where to begin.
+  if (size.keys == 0 && whole && !capped) {
+    const std::uint64_t keys = likely_keys(lines.files, lines.rules).value().value_or(0);
+    if (keys >= fewest_planned_keys) size.keys = keys;
+  }
   // Nobody knows what later runs bring, and growing from a few lines makes many links.
   if (want.saved && by == SizedBy::sample && !capped && !whole)
     size.keys = std::max(size.keys, least_keys_of_a_state);
   const KindRow& row = capped && !whole ? *AnySet::find_row("blocked") : growing_row(want);
   if (capped) size = fit(size, by, row, want, lines);
-  return {made(row, size, want.hash), by};
+  return {AnySet::make(row.id.name, size, hasher_of_new(want)).value(), by};
 }
 
 SizedSet hashing_set(const SetWant& want) {
-  return {made(*AnySet::find_row("hash-set"), {}, want.hash), SizedBy::sample};
+  return {AnySet::make("hash-set", {}, hasher_of_new(want)).value(), SizedBy::sample};
 }
 
 RedisSet::Wish wished_set(const SetWant& want, const std::vector<std::string>& files,
@@ -192,7 +202,7 @@ RedisSet::Wish wished_set(const SetWant& want, const std::vector<std::string>& f
   if (size.keys == 0)
     size.keys = std::max(dedup_want(files, lines, size.rate).value().keys, least_keys_of_a_state);
   RedisSet::Wish wish{.want = size,
-                      .hasher = hasher_of(want.hash),
+                      .hasher = hasher_of_new(want),
                       .key_is_elsewhere = want.hash.key_file.has_value(),
                       .strip_cr = spelling.strip_cr};
   if (spelling.normalizer) wish.normalisation = spelling.normalizer->name();
@@ -227,6 +237,8 @@ SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path) {
     differs("keeps whole 64-bit hashes, at no rate of choice", "--rate");
   if (size.rate != 0 && size.rate != set.rate_asked())
     differs(fmt::format("was made for the rate {}", print_rate(set.rate_asked())), "--rate");
+  if (want.hash.seed && set.hasher().mode() == HashMode::hardened)
+    differs("is hardened, and has a secret key instead of a seed", "--seed");
   if (want.hash.seed && parse_seed("--seed", *want.hash.seed).value() != set.hasher().seed())
     differs(fmt::format("was made with the seed {}", set.hasher().seed()), "--seed");
   if (want.hash.hardened && set.hasher().mode() != HashMode::hardened)
