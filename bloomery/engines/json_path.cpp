@@ -176,7 +176,7 @@ struct JsonReader::Parser {
 
   // Walks down, from the document or from a value.
   template <class From>
-  Value step(From& from, const Step& next, bool unescape) {
+  [[gnu::always_inline]] Value step(From& from, const Step& next, bool unescape) {
     if (const auto* place = std::get_if<std::size_t>(&next)) {
       ondemand::array array;
       if (const auto error = from.get_array().get(array)) return error;
@@ -199,7 +199,8 @@ struct JsonReader::Parser {
   }
 
   // The bytes of a value that is there, in the record or in the room.
-  const char* take(ondemand::value value, KeyRoom& room, std::string_view& text, bool& null) {
+  [[gnu::always_inline]] const char* take(ondemand::value value, KeyRoom& room,
+                                          std::string_view& text, bool& null) {
     ondemand::json_type type;
     if (value.type().get(type)) return no_json;
     switch (type) {
