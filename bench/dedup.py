@@ -88,7 +88,8 @@ def main():
         ]
         rows = [("wc -l urls", "wc -l urls", False)]
         rows += [(f"bloomery {words} urls", f"{ours} {words} urls", False)
-                 for words in ("dedup", "dedup -T 1", "dedup --exact", "dedup --exact -T 1")]
+                 for words in ("dedup", "dedup -T 1", "dedup -p 1e-6", "dedup --exact",
+                               "dedup --exact -T 1")]
         rows += [(name, name, True) for name, program in peers
                  if program not in asked.skip and shutil.which(program)]
         found = measure(rows, folder, asked.runs)
