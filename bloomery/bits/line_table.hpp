@@ -62,9 +62,15 @@ class LineTable {
   LineTable(LineTable&& other) noexcept { *this = std::move(other); }
   LineTable& operator=(LineTable&& other) noexcept;
 
-  // The next size: lines and 1/part of them, 2 to 4; under a cap on bytes (0: none) at least 1/4 of
-  // them. No lines where the cap has no room for that.
-  Size next_size(unsigned part, std::uint64_t cap = 0) const;
+  // The next size: lines and 1/part of them, 2 to 4; under a cap at least 1/4 of them. No lines
+  // where the cap has no room for that.
+  Size next_size(unsigned part) const;
+  // From now on bytes() stays at or below this, but for one stray; 0: no cap.
+  void cap_bytes(std::uint64_t most) {
+    cap_ = most;
+    room_ = size_.room();
+  }
+  std::uint64_t cap() const { return cap_; }
   // To a next size, or from nothing to any. On an Error nothing has changed.
   Result<void> grow(const Size& size);
   void clear();
@@ -91,6 +97,7 @@ class LineTable {
 
   // The line of a key, and the next cache line: low halves of hashes, or what was passed on.
   [[gnu::always_inline]] void prefetch(const Key& key, bool to_add) const {
+    if (size_.lines == 0) return;
     const std::byte* const line =
         memory_.bytes().data() + sizeof(Large) * mulhi(Large::high_of(key), size_.lines);
     to_add ? __builtin_prefetch(line, 1) : __builtin_prefetch(line, 0);
@@ -169,6 +176,7 @@ class LineTable {
   std::uint64_t used_ = 0;  // in lines
   std::uint64_t room_ = 0;
   std::set<Key> strays_;
+  std::uint64_t cap_ = 0;  // 0: none
 };
 
 template <class Lines>
@@ -193,15 +201,14 @@ typename LineTable<Lines>::Size LineTable<Lines>::size_for(std::uint64_t keys) {
 }
 
 template <class Lines>
-typename LineTable<Lines>::Size LineTable<Lines>::next_size(unsigned part,
-                                                            std::uint64_t cap) const {
+typename LineTable<Lines>::Size LineTable<Lines>::next_size(unsigned part) const {
   std::uint64_t least = least_lines, most = least_lines;
   if (size_.lines != 0) {
     least = size_.lines + (size_.lines + 3) / 4;
     most = std::max(least, size_.lines + size_.lines / part);
   }
-  if (cap != 0) {
-    const std::uint64_t fitting = (cap - std::min(cap, stray_bytes())) / sizeof(Large);
+  if (cap_ != 0) {
+    const std::uint64_t fitting = (cap_ - std::min(cap_, stray_bytes())) / sizeof(Large);
     most = std::min(most, fitting - std::min<std::uint64_t>(fitting, farthest_line));
     if (most < least) return {};
   }
@@ -215,6 +222,7 @@ LineTable<Lines>& LineTable<Lines>::operator=(LineTable&& other) noexcept {
   used_ = std::exchange(other.used_, 0);
   room_ = std::exchange(other.room_, 0);
   strays_ = std::exchange(other.strays_, {});
+  cap_ = other.cap_;
   return *this;
 }
 
@@ -223,6 +231,7 @@ void LineTable<Lines>::clear() {
   std::fill(memory_.bytes().begin(), memory_.bytes().end(), std::byte{0});
   strays_.clear();
   used_ = 0;
+  room_ = size_.room();
 }
 
 template <class Lines>
@@ -269,6 +278,8 @@ void LineTable<Lines>::pass_on(Line* line, std::uint64_t entry, typename Line::L
   const HashRestorer restorer(size_.lines);
   const auto home = static_cast<std::uint64_t>(line - lines<Line>()) - distance;
   strays_.insert(Line::joined(restorer.hash_of(home, entry << Line::dropped_bits), low));
+  // Lines may be half empty and the memory all used: what has no room is asked about the cap.
+  if (cap_ != 0 && bytes() + bytes_a_stray > cap_) room_ = 0;
 }
 
 template <class Lines>

@@ -79,15 +79,17 @@ std::shared_ptr<void> on_huge_pages(std::size_t bytes) {
 
 #ifdef __linux__
 // The pages of `from` move to the start of a larger mapping, huge ones whole, since both start on
-// a 2 MiB boundary. Null, and nothing has changed, when the system refuses.
+// a 2 MiB boundary. The new length goes along: a mapping that was moved in front of another one
+// would stay a second one, and kernels before 6.17 move one at a time. Null, and nothing has
+// changed, when the system refuses.
 std::shared_ptr<void> moved_to_larger(const std::shared_ptr<void>& from, std::size_t bytes) {
   Unmap* const held = std::get_deleter<Unmap>(from);
   if (held == nullptr || from.use_count() != 1) return nullptr;
   const std::size_t rounded = in_huge_pages(bytes);
   std::shared_ptr<void> larger = on_huge_pages(rounded);
   if (larger == nullptr) return nullptr;
-  if (::mremap(from.get(), held->length, held->length, MREMAP_MAYMOVE | MREMAP_FIXED,
-               larger.get()) == MAP_FAILED)
+  if (::mremap(from.get(), held->length, rounded, MREMAP_MAYMOVE | MREMAP_FIXED, larger.get()) ==
+      MAP_FAILED)
     return nullptr;
   held->length = 0;
   return larger;

@@ -52,14 +52,14 @@ Result<Compact> Compact::make(const Want& want) {
   Compact set;
   set.planned_keys_ = want.keys;
   set.rate_ = want.rate;
-  set.memory_cap_ = want.memory_bytes;
+  set.table_.cap_bytes(want.memory_bytes);
   if (want.keys == 0) return set;
   const Table::Size size = Table::size_for(want.keys);
-  if (set.memory_cap_ != 0 && size.bytes() > set.memory_cap_)
+  if (want.memory_bytes != 0 && size.bytes() > want.memory_bytes)
     return Error{Code::impossible, "a compact set of " + std::to_string(want.keys) +
                                        " keys takes " + std::to_string(size.bytes()) +
-                                       " bytes, more than the " + std::to_string(set.memory_cap_) +
-                                       " allowed"};
+                                       " bytes, more than the " +
+                                       std::to_string(want.memory_bytes) + " allowed"};
   if (auto made = set.table_.grow(size); !made) return made.error();
   return set;
 }
@@ -111,7 +111,7 @@ bool Compact::may_contain_shared(Hash hash) const {
 
 Added Compact::grow_for(Hash hash) {
   if (may_contain(hash)) return Added::seen;
-  const Table::Size size = table_.next_size(growing_part, memory_cap_);
+  const Table::Size size = table_.next_size(growing_part);
   return size.lines != 0 && table_.grow(size) ? Added::fresh : Added::full;
 }
 

@@ -54,7 +54,7 @@ class Compact {
   static Result<Compact> make(const Want& want);
   static Result<Compact> from_parts(Parts parts);
   // From now on it grows no further than this; 0: no cap.
-  void cap_memory(std::uint64_t bytes) { memory_cap_ = bytes; }
+  void cap_memory(std::uint64_t bytes) { table_.cap_bytes(bytes); }
   // Copies the hashes together: 8 bytes a key of new memory.
   Parts parts() const;
 
@@ -100,7 +100,6 @@ class Compact {
   Table table_;
   std::uint64_t planned_keys_ = 0;
   double rate_ = 0;
-  std::uint64_t memory_cap_ = 0;  // 0: none
   std::unique_ptr<std::shared_mutex> lock_ = std::make_unique<std::shared_mutex>();
 };
 

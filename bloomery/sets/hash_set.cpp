@@ -40,11 +40,11 @@ Result<HashSet> HashSet::make(const Want& want) {
   if (!shape) return shape.error();
   HashSet set;
   set.planned_keys_ = want.keys;
-  set.memory_cap_ = want.memory_bytes;
-  if (set.memory_cap_ != 0 && want.keys != 0 && bytes(*shape) > set.memory_cap_)
+  set.table_.cap_bytes(want.memory_bytes);
+  if (want.memory_bytes != 0 && want.keys != 0 && bytes(*shape) > want.memory_bytes)
     return Error{Code::impossible, "a hash set of " + std::to_string(want.keys) + " keys takes " +
                                        std::to_string(bytes(*shape)) + " bytes, more than the " +
-                                       std::to_string(set.memory_cap_) + " allowed"};
+                                       std::to_string(want.memory_bytes) + " allowed"};
   if (want.keys != 0)
     if (auto made = set.table_.grow(Table::size_for(want.keys)); !made) return made.error();
   return set;
@@ -96,7 +96,7 @@ bool HashSet::may_contain_shared(WideHash hash) const {
 Added HashSet::grow_for(WideHash hash) {
   if (contains(hash)) return Added::seen;
   const Table::Size size =
-      table_.next_size(table_.size().large ? growing_part : small_growing_part, memory_cap_);
+      table_.next_size(table_.size().large ? growing_part : small_growing_part);
   return size.lines != 0 && table_.grow(size) ? Added::fresh : Added::full;
 }
 

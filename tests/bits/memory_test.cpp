@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <span>
+#include <sstream>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -185,6 +187,48 @@ TEST(Memory, AdoptingWithoutAnOwnerLeavesTheBytesToTheCaller) {
   { const Memory memory = Memory::adopt(nullptr, page.bytes); }
   EXPECT_EQ(page.bytes[0], std::byte{0});
 }
+
+// From the heap to mappings, within one, and from one to the next.
+TEST(Memory, GrowsAndKeepsWhatIsThere) {
+  auto memory = Memory::make(0).value();
+  std::vector<std::byte> truth;
+  unsigned value = 1;
+  for (const std::uint64_t bytes : {std::uint64_t{100}, mebibyte, 4 * mebibyte, 4 * mebibyte + 1,
+                                    5 * mebibyte, 9 * mebibyte, 21 * mebibyte, 40 * mebibyte}) {
+    ASSERT_TRUE(memory.grow(bytes)) << bytes;
+    ASSERT_EQ(memory.size(), bytes);
+    EXPECT_TRUE(starts_on(memory, memory_alignment));
+    ASSERT_TRUE(std::ranges::equal(memory.bytes().first(truth.size()), truth)) << bytes;
+    ASSERT_TRUE(all_are(memory.bytes().subspan(truth.size()), std::byte{0})) << bytes;
+    std::ranges::fill(memory.bytes().subspan(truth.size()), static_cast<std::byte>(value++));
+    truth.assign(memory.bytes().begin(), memory.bytes().end());
+  }
+  EXPECT_FALSE(memory.grow(~std::uint64_t{0}));
+  EXPECT_TRUE(std::ranges::equal(memory.bytes(), truth)) << "an Error changes nothing";
+}
+
+#ifdef __linux__
+// Kernels before 6.17 move one mapping at a time: what has grown must be one, or the next step
+// would copy. Here the contents alone would not tell.
+TEST(Memory, StaysOneMappingWhileItGrows) {
+  auto memory = Memory::make(8 * mebibyte).value();
+  for (const std::uint64_t bytes : {12 * mebibyte, 20 * mebibyte, 30 * mebibyte, 46 * mebibyte}) {
+    ASSERT_TRUE(memory.grow(bytes));
+    std::ranges::fill(memory.bytes(), std::byte{1});
+    const auto start = reinterpret_cast<std::uintptr_t>(memory.bytes().data());
+    std::ifstream maps("/proc/self/maps");
+    std::string line;
+    std::uintptr_t end_of_first = 0;
+    while (std::getline(maps, line)) {
+      std::uintptr_t low = 0, high = 0;
+      char dash = 0;
+      std::istringstream(line) >> std::hex >> low >> dash >> high;
+      if (low <= start && start < high) end_of_first = high;
+    }
+    EXPECT_GE(end_of_first, start + bytes);
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace bloomery

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <set>
 #include <thread>
@@ -157,6 +158,28 @@ TEST(Compact, AtItsMemoryCapItIsFullAndLosesNothing) {
   }
   EXPECT_EQ(Compact::make({.keys = 1'000'000, .memory_bytes = 1'000'000}).error().code,
             Code::impossible);
+}
+
+// Hashes that crowd into one line fill no lines, but the memory.
+TEST(Compact, CrowdedHashesKeepTheCapToo) {
+  auto set = Compact::make({.memory_bytes = 100'000}).value();
+  std::uint64_t added = 0;
+  while (set.add({added}) == Added::fresh) ++added;
+  EXPECT_EQ(set.add({added}), Added::full);
+  EXPECT_EQ(set.add({0}), Added::seen);
+  EXPECT_LE(set.bytes(), 100'000U);
+  EXPECT_GT(added, 1'000U);
+  for (std::uint64_t hash = 0; hash < added; ++hash) ASSERT_TRUE(set.may_contain({hash}));
+  set.cap_memory(0);
+  EXPECT_EQ(set.add({added}), Added::fresh);
+}
+
+TEST(Compact, AnEmptySetIsAskedInBulk) {
+  const auto set = Compact::make({}).value();
+  const auto hashes = hashes_from(0, 100);
+  const auto answers = std::make_unique<bool[]>(100);
+  set.may_contain_all(hashes, answers.get());
+  EXPECT_EQ(std::count(answers.get(), answers.get() + 100, true), 0);
 }
 
 TEST(Compact, ARateThatWholeHashesDoNotReachIsImpossible) {

@@ -91,6 +91,34 @@ class Repeats(Test):
         self.assertIn(b"--exact was given 2 times", ran.stderr)
 
 
+class Sets(Test):
+    def refused(self, sentence, *words, stdin=b""):
+        ran = run(self.folder, *words, stdin=stdin)
+        self.assertEqual((ran.returncode, ran.stdout), (2, b""), words)
+        self.assertIn(sentence, ran.stderr, words)
+
+    def test_a_list_cannot_be_asked_with_several_parts(self):
+        (self.folder / "list").write_bytes(b"1,2\n")
+        csv = b"a,b\n1,2\n"
+        told = b"list is a list of whole lines, and a key of several parts is none of them"
+        words = ["--csv", "--column", "a", "--column", "b"]
+        self.refused(told, "check", *words, "list", stdin=csv)
+        self.refused(told, "dedup", *words, "--against", "list", stdin=csv)
+        self.refused(told, "check", "-k", "2-", "list", stdin=b"z 1 2\n")
+        self.assertEqual(self.good("check", "-k", "2", "list", stdin=b"z 1,2\n"), b"z 1,2\n")
+
+    def test_what_is_read_is_not_written(self):
+        (self.folder / "list").write_bytes(b"1\n")
+        (self.folder / "key").write_bytes(b"k" * 16)
+        (self.folder / "in").write_bytes(b"1\n2\n")
+        for flag in ("-o", "-D"):
+            for read, name in (("--against", "list"), ("--key-file", "key")):
+                told = name.encode() + b" is read by this command"
+                self.refused(told, "dedup", read, name, flag, name, "-f", "in")
+        self.assertEqual((self.folder / "list").read_bytes(), b"1\n")
+        self.assertEqual((self.folder / "key").read_bytes(), b"k" * 16)
+
+
 class Combined(Test):
     def test_parts_are_not_mixed_up_whatever_is_in_them(self):
         text = b'x,y\n"a\x1fb",c\na,"b\x1fc"\n'

@@ -4,6 +4,7 @@
 
 #include "command.hpp"
 #include "key_flags.hpp"
+#include "key_source.hpp"
 #include "list_set.hpp"
 #include "progress.hpp"
 #include "set_lines.hpp"
@@ -41,6 +42,7 @@ void AgainstSets::open(const DedupFlags& flags, When progress, Messages& message
     sets_.push_back({path, opened(path, list, flags, messages), {}, list});
     One& one = sets_.back();
     expect_line_keys(one.file.set, path);
+    if (list) expect_one_part(cutter_of(flags.keys), path);
     if (one.file.set.input() != InputForm::hashed)
       refuse(fmt::format("{} is a set of integers; 'bloomery check -v' asks it", path));
     warn_if_overfull(one.file.set, path, messages);

@@ -98,11 +98,19 @@ void expect_apart(const DedupFlags& flags) {
   if (flags.output.path && *flags.output.path != "-")
     written.push_back({"--output", *flags.output.path});
   if (flags.dups && *flags.dups != "-") written.push_back({"--dups", *flags.dups});
+  std::vector<std::string> read;
+  for (const std::string& path : flags.against)
+    if (!is_remote(path) && path != "-") read.push_back(path);
+  if (flags.hash.key_file) read.push_back(*flags.hash.key_file);
   for (std::size_t i = 0; i < written.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j)
       if (is_same_file(written[i].path, written[j].path))
         refuse(fmt::format("{} and {} name the same file, {}", written[j].flag, written[i].flag,
                            written[i].path));
+    for (const std::string& path : read)
+      if (is_same_file(path, written[i].path))
+        refuse(fmt::format("{} is read by this command; give {} another name", written[i].path,
+                           written[i].flag));
     for (const std::string& path : inputs)
       if (is_same_file(path, written[i].path))
         refuse(fmt::format("{} is an input; give {} another name{}", written[i].path,

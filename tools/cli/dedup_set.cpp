@@ -1,6 +1,7 @@
 #include "dedup_set.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -60,7 +61,7 @@ constexpr std::uint64_t growing_bytes = std::uint64_t{16} << 20;
 std::uint64_t memory_for(const SetWant& want, std::uint64_t set_bytes) {
   std::uint64_t left =
       set_bytes + static_cast<std::uint64_t>(copy_of_set(want) * static_cast<double>(set_bytes));
-  if (keeps_whole_hashes(want)) left += std::min(growing_bytes, left / 7 + 8);
+  if (keeps_whole_hashes(want)) left += std::min(growing_bytes, left * 2 / 3 + 8);
   return program_bytes + dedup_overhead(want.threads) + left;
 }
 
@@ -162,8 +163,23 @@ std::uint64_t set_memory(const SetWant& want) {
                        *want.size.memory, (beside + least_set_bytes) >> 20));
   const std::uint64_t left = cap - beside;
   if (!keeps_whole_hashes(want) || want.window) return left;
-  const std::uint64_t tables = left - std::min(growing_bytes, left / 8);
+  const std::uint64_t tables = left - std::min(growing_bytes, left * 2 / 5);
   return static_cast<std::uint64_t>(static_cast<double>(tables) / (1 + copy_of_set(want)));
+}
+
+// Whole hashes need no plan, but growing moves every key: in files a sample tells where to begin.
+// Of whole lines only: parts of them may be far fewer. Never more than a quarter of the memory
+// there is, since a sample can be wrong. 0: with nothing.
+std::uint64_t first_keys(const KindRow& row, const KeyedLines& lines) {
+  if (lines.how.make_keys) return 0;
+  const std::uint64_t keys = likely_keys(lines.files, lines.rules).value().value_or(0);
+  if (keys < fewest_planned_keys) return 0;
+  const std::uint64_t bytes = row.planned_bytes({.keys = keys}).value();
+  const std::uint64_t most = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                             static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 4;
+  if (bytes <= most) return keys;
+  return static_cast<std::uint64_t>(static_cast<double>(keys) * static_cast<double>(most) /
+                                    static_cast<double>(bytes));
 }
 
 SizedSet new_set(const SetWant& want, const KeyedLines& lines) {
@@ -177,11 +193,7 @@ SizedSet new_set(const SetWant& want, const KeyedLines& lines) {
   const bool whole = keeps_whole_hashes(want);
   if (size.keys == 0 && (capped ? all_regular(lines.files) : !whole))
     size.keys = dedup_want(lines.files, lines.rules, size.rate, !capped).value().keys;
-  // Whole hashes need no plan, but growing moves every key: in files a sample tells where to begin.
-  if (size.keys == 0 && whole && !capped) {
-    const std::uint64_t keys = likely_keys(lines.files, lines.rules).value().value_or(0);
-    if (keys >= fewest_planned_keys) size.keys = keys;
-  }
+  if (size.keys == 0 && whole && !capped) size.keys = first_keys(growing_row(want), lines);
   // Nobody knows what later runs bring, and growing from a few lines makes many links.
   if (want.saved && by == SizedBy::sample && !capped && !whole)
     size.keys = std::max(size.keys, least_keys_of_a_state);

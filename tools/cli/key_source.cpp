@@ -121,6 +121,14 @@ void expect_source(AnySet& set, const std::string& path, const FieldCutter& cutt
   stored = source;
 }
 
+void expect_one_part(const FieldCutter& cutter, const std::string& list) {
+  if (!cutter.several_parts()) return;
+  refuse(fmt::format(
+      "{0} is a list of whole lines, and a key of several parts is none of them: nothing "
+      "could match. Give one part, or make a set with 'bloomery build' and the same flags",
+      list));
+}
+
 void expect_clock(const AnySet& set, const std::string& path) {
   using namespace std::chrono;
   const auto now = static_cast<std::uint64_t>(

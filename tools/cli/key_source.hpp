@@ -23,6 +23,10 @@ std::string key_source_of(const FieldCutter& cutter, const LineRules& lines);
 void expect_source(AnySet& set, const std::string& path, const FieldCutter& cutter,
                    const LineRules& lines);
 
+// For a list that is asked. Its keys are its whole lines: refuses to ask it with a key of several
+// parts, which none of them is.
+void expect_one_part(const FieldCutter& cutter, const std::string& list);
+
 // Refuses a window that was told a time later than the clock shows: it would forget nothing until
 // then. Clocks may differ by a third of the window.
 void expect_clock(const AnySet& set, const std::string& path);
