@@ -60,7 +60,7 @@ class LineWriter {
 
   void append(std::string_view bytes) {
     if (bytes.size() > room()) return append_slowly(bytes);
-    std::memcpy(buffer_.get() + used_, bytes.data(), bytes.size());
+    bytes.copy(buffer_.get() + used_, bytes.size());  // An empty view may have no address.
     used_ += bytes.size();
   }
   // Bytes that are worth a write of their own are not copied into the buffer first.
