@@ -22,7 +22,7 @@ FOR_ALL = {"bloomery/error.hpp"}
 # set.hpp and bloomery.hpp join sets and storage; engines and users may include them.
 FRONT_DOOR_REACHES = "storage"
 
-COMPOSITES = {"bloom_chain", "sharded", "cascade", "hash_set", "scalable", "compact"}
+COMPOSITES = {"bloom_chain", "sharded", "cascade", "line_set", "scalable"}
 SEES_KINDS = re.compile(r"bloomery/sets/(kinds\.hpp|any_set\w*\.cpp|any_holder\.hpp)$")
 READS_FOREIGN = re.compile(r"bloomery/storage/foreign\w*\.[ch]pp$")
 KERNEL = re.compile(r"bloomery/bits/kernels_\w+\.cpp$")
