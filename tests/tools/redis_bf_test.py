@@ -98,8 +98,11 @@ TABLE = [
         ([], f"BF.INSERT f EXPANSION {expansion} ITEMS a", *both(error("Bad expansion")))
         for expansion in ["x", "-1", "32769"]
     ],
-    ([], "BF.INSERT f NONSCALING EXPANSION 2 ITEMS a",
-     *both(error("Nonscaling filters cannot expand"))),
+    ([], "BF.INSERT f NONSCALING EXPANSION 2 ITEMS a", *flags(1)),
+    ([], "BF.INSERT f EXPANSION 2 NONSCALING ITEMS a", *flags(1)),
+    ([], "BF.INSERT f EXPANSION 2 NONSCALING CAPACITY 1 ITEMS a b", [1, FULL], [True, FULL]),
+    ([("BF.INSERT", "f", "EXPANSION", "2", "NONSCALING", "ITEMS", "a")],
+     "BF.INFO f EXPANSION", [None], {b"Expansion rate": None}),
     ([], "BF.INSERT f WHAT ITEMS a", *both(error("Unknown argument received"))),
     ([], "BF.INSERT f ITEMS", *both(arity("bf.insert"))),
     ([], "BF.INSERT f NOCREATE ITEMS", *both(arity("bf.insert"))),

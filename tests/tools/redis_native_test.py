@@ -63,6 +63,7 @@ class Native(ModuleCase):
             ("BF.RESERVE n 0.01 2 NONSCALING", OK, OK),
             ("BF.MADD n a b c d", [1, 1, full], [True, True, full]),
             ("BF.INFO n EXPANSION", [None], {b"Expansion rate": None}),
+            ("BF.INSERT m EXPANSION 2 NONSCALING CAPACITY 1 ITEMS a b", [1, full], [True, full]),
             ("CF.RESERVE c 100", OK, OK),
             ("CF.ADD c a", 1, True),
             ("CF.ADD c a", 1, True),

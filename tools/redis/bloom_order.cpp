@@ -23,10 +23,8 @@ struct Growth {
   bool asked = false;      // EXPANSION other than 0
 };
 
-const char* settle(const Growth& growth, BloomOrder& order) {
-  if (growth.forbidden && growth.asked) return cannot_expand;
-  order.scaling = !growth.forbidden && order.expansion != 0;
-  return nullptr;
+bool scales(const Growth& growth, const BloomOrder& order) {
+  return !growth.forbidden && order.expansion != 0;
 }
 
 const char* read_expansion(const Str* word, BloomOrder& order) {
@@ -171,7 +169,8 @@ const char* read_reserve(Str** argv, int argc, BloomOrder& order) {
       if (const char* why = read_own_word(word, argv[++n], order)) return why;
     }
   }
-  if (const char* why = settle(growth, order)) return why;
+  if (growth.forbidden && growth.asked) return cannot_expand;
+  order.scaling = scales(growth, order);
   return check_own_words(order);
 }
 
@@ -204,12 +203,14 @@ const char* read_insert(Str** argv, int argc, BloomInsert& insert) {
           order.expansion < 0 || order.expansion > most_expansion) {
         return "Bad expansion";
       }
-      growth.asked = order.expansion != 0;
     } else {
       return unknown_word;
     }
   }
-  return settle(growth, order);
+  // RedisBloom's BF.RESERVE refuses NONSCALING beside EXPANSION; its BF.INSERT takes both and makes
+  // a filter that does not scale.
+  order.scaling = scales(growth, order);
+  return nullptr;
 }
 
 BloomBody* bloom_in(const OpenedKey& key) {

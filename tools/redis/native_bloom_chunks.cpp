@@ -14,9 +14,11 @@
 namespace bloomery::redis {
 namespace {
 
-// Cursors: 0 head, 1 + offset bits, shards_cursor + place shards.
-constexpr std::uint64_t shards_cursor = std::uint64_t{1} << 61;
+// Cursors: 0 head, 1 + offset bits, shards_cursor + place shards. All are below 2^53, since numbers
+// are doubles in JavaScript and Lua; the bits of a key take at most 2^46 bytes (bf-max-key-bytes).
+constexpr std::uint64_t shards_cursor = std::uint64_t{1} << 51;
 constexpr std::uint64_t end_cursor = shards_cursor + PrefixShards::end_place;
+static_assert(end_cursor < std::uint64_t{1} << 53);
 constexpr std::uint64_t bits_in_chunk = most_chunk_bytes - 64;
 // No set has counted further.
 constexpr std::uint64_t most_adds = std::uint64_t{1} << 56;
