@@ -3,6 +3,7 @@
     with RedisServer("--maxmemory", "8mb", password="secret") as server:
         run("bloomery", "check", f"redis://127.0.0.1:{server.port}/0/seen")
 
+REDIS_SERVER names another server program, such as a later version or Valkey.
 Whatever is given by position is handed to redis-server as it is. The server dies with the process
 that started it, even when that is killed, so a failed test leaves nothing behind.
 Limits:  no cluster is made here; free_port() leaves room for the bus of one (port + 10000).
@@ -11,6 +12,7 @@ Threads: start servers from the main thread; Linux counts the end of the thread 
 """
 import atexit
 import ctypes
+import os
 import random
 import shutil
 import signal
@@ -61,7 +63,7 @@ class RedisServer:
     """Running when the constructor returns. `port`, `directory`, `process` may be looked at."""
 
     def __init__(self, *options, password=None, port=None, directory=None, patience=20.0):
-        self.program = shutil.which("redis-server")
+        self.program = os.environ.get("REDIS_SERVER") or shutil.which("redis-server")
         if self.program is None:
             raise RuntimeError("redis-server is missing: scripts/setup test")
         self.options = list(options)

@@ -77,6 +77,8 @@ const Entry required[] = {
 
 const Entry optional[] = {
     {"RedisModule_TryCalloc", &api.try_calloc},
+    {"RedisModule_SetCommandACLCategories", &api.set_command_acl},
+    {"RedisModule_AddACLCategory", &api.add_acl_category},
 };
 
 }  // namespace

@@ -170,6 +170,8 @@ struct Api {
                         int last_key, int step) = nullptr;
   Command* (*get_command)(Ctx*, const char*) = nullptr;
   int (*set_command_info)(Command*, const CommandInfo*) = nullptr;
+  int (*set_command_acl)(Command*, const char* categories) = nullptr;  // optional: from 7.2 on
+  int (*add_acl_category)(Ctx*, const char* name) = nullptr;           // optional: from 7.4 on
   void (*set_module_attribs)(Ctx*, const char*, int version, int api_version) = nullptr;
   int (*is_module_name_busy)(const char*) = nullptr;
   void (*set_module_options)(Ctx*, int) = nullptr;

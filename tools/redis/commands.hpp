@@ -28,7 +28,9 @@ struct CommandEntry {
 std::span<const CommandEntry> bf_commands();
 std::span<const CommandEntry> cf_commands();
 
-// Registers them; false when the server refuses one, which it has said in its log.
-bool register_commands(Ctx* ctx, std::span<const CommandEntry> commands);
+// Registers them, in the ACL categories that RedisBloom has them in (where the server has
+// categories for modules: 7.2), and in one of their own (7.4): @bloom or @cuckoo. False when the
+// server refuses a command, which it has said in its log.
+bool register_commands(Ctx* ctx, std::span<const CommandEntry> commands, const char* category);
 
 }  // namespace bloomery::redis

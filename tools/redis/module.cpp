@@ -42,7 +42,8 @@ const char* load(Ctx* ctx, Str** words, int count) {
   if (!why.empty()) return why.c_str();
   if (!register_bf_types(ctx)) return "the server has the types of BF.* already";
   if (!register_cf_types(ctx)) return "the server has the types of CF.* already";
-  if (!register_commands(ctx, bf_commands()) || !register_commands(ctx, cf_commands()))
+  if (!register_commands(ctx, bf_commands(), "bloom") ||
+      !register_commands(ctx, cf_commands(), "cuckoo"))
     return "a command could not be registered";
   if (!register_settings(ctx)) return "a setting could not be registered, or is wrong";
   if (api.register_info_func(ctx, tell_info) != ok) return "INFO could not be registered";
