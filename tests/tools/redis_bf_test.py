@@ -337,7 +337,7 @@ class Settings(unittest.TestCase):
             refused = redis.ask("CONFIG", "SET", "bf.bf-error-rate", value)
             self.assertIsInstance(refused, RespError)
         self.assertIsInstance(redis.ask("CONFIG", "SET", "bf.bf-initial-size", "0"), RespError)
-        self.assertEqual(redis.ask("CONFIG", "GET", "bf.bf-error-rate")[1], b"0.5")
+        self.assertEqual(redis.ask("CONFIG", "GET", "bf.bf-error-rate")[1], b"0.25")
 
     def test_expansion_factor_0_makes_filters_that_do_not_grow(self):
         redis = self.start("EXPANSION_FACTOR", "0", "INITIAL_SIZE", "1")

@@ -25,6 +25,7 @@ const Entry required[] = {
     {"RedisModule_IsKeysPositionRequest", &api.is_keys_position_request},
     {"RedisModule_KeyAtPos", &api.key_at_pos},
     {"RedisModule_GetContextFlags", &api.get_context_flags},
+    {"RedisModule_GetServerVersion", &api.get_server_version},
     {"RedisModule_Log", &api.log},
     {"RedisModule_OpenKey", &api.open_key},
     {"RedisModule_CloseKey", &api.close_key},
@@ -77,6 +78,7 @@ const Entry required[] = {
 
 const Entry optional[] = {
     {"RedisModule_TryCalloc", &api.try_calloc},
+    {"ValkeyModule_GetServerVersion", &api.valkey_version},
     {"RedisModule_SetCommandACLCategories", &api.set_command_acl},
     {"RedisModule_AddACLCategory", &api.add_acl_category},
 };

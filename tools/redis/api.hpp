@@ -52,7 +52,8 @@ inline constexpr int handle_io_errors = 1;  // without it a short RDB file ends 
 namespace config_flag {
 inline constexpr unsigned none = 0;
 inline constexpr unsigned immutable = 1;
-inline constexpr unsigned memory = 128;  // takes 1gb, 100mb
+inline constexpr unsigned memory = 128;     // takes 1gb, 100mb
+inline constexpr unsigned bare_name = 512;  // from 8.0 on: no "bf." in front of the name
 }  // namespace config_flag
 
 inline constexpr int notify_module = 1 << 13;
@@ -180,6 +181,8 @@ struct Api {
   int (*is_keys_position_request)(Ctx*) = nullptr;
   void (*key_at_pos)(Ctx*, int) = nullptr;
   int (*get_context_flags)(Ctx*) = nullptr;
+  int (*get_server_version)() = nullptr;  // 0x00070015 for 7.0.21
+  int (*valkey_version)() = nullptr;      // optional: null on Redis
   void (*log)(Ctx*, const char* level, const char* format, ...) = nullptr;
 
   // Keys.

@@ -1,5 +1,6 @@
 #include <tools/redis/settings.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -8,33 +9,73 @@
 namespace bloomery::redis {
 namespace {
 
-struct Number {
-  const char* line;  // in redis.conf, behind "bf."
-  const char* word;  // behind loadmodule
+// What is told of a value comes from RedisBloom, word for word, with the name of the setting.
+struct Setting {
+  const char* name;  // of RedisBloom: of lines in redis.conf and behind loadmodule
+  const char* word;  // the older one behind loadmodule
+};
+
+struct Number : Setting {
   long long* value;
   long long least;
   long long most;
-  unsigned flags;
+  long long fallback = 0;  // what the setting is when no line of redis.conf tells
+  Str* shown = nullptr;    // what CONFIG GET was given last
 };
 
-const std::array numbers = {
-    Number{"bf-initial-size", "INITIAL_SIZE", &settings.bf_capacity, 1, most_capacity, 0},
-    Number{"bf-expansion-factor", "EXPANSION_FACTOR", &settings.bf_expansion, 0, most_expansion, 0},
-    Number{"cf-bucket-size", "CF_BUCKET_SIZE", &settings.cf_bucket_size, 1, 255, 0},
-    Number{"cf-initial-size", "CF_INITIAL_SIZE", &settings.cf_capacity, 4, most_capacity, 0},
-    Number{"cf-max-iterations", "CF_MAX_ITERATIONS", &settings.cf_max_iterations, 1, 65535, 0},
-    Number{"cf-expansion-factor", "CF_EXPANSION_FACTOR", &settings.cf_expansion, 0, most_expansion,
-           0},
-    Number{"cf-max-expansions", "CF_MAX_EXPANSIONS", &settings.cf_max_expansions, 1, 65536, 0},
-    Number{"bf-max-key-bytes", "MAX_KEY_BYTES", &settings.cap_bytes, 1024, 1LL << 46,
-           config_flag::memory},
+std::array numbers = {
+    Number{{"bf-initial-size", "INITIAL_SIZE"}, &settings.bf_capacity, 1, most_capacity},
+    Number{{"bf-expansion-factor", "EXPANSION_FACTOR"}, &settings.bf_expansion, 0, most_expansion},
+    Number{{"cf-bucket-size", "CF_BUCKET_SIZE"}, &settings.cf_bucket_size, 1, 255},
+    Number{{"cf-initial-size", "CF_INITIAL_SIZE"}, &settings.cf_capacity, 4, most_capacity},
+    Number{{"cf-max-iterations", "CF_MAX_ITERATIONS"}, &settings.cf_max_iterations, 1, 65535},
+    Number{
+        {"cf-expansion-factor", "CF_EXPANSION_FACTOR"}, &settings.cf_expansion, 0, most_expansion},
+    Number{{"cf-max-expansions", "CF_MAX_EXPANSIONS"}, &settings.cf_max_expansions, 1, 65536},
 };
+constexpr Setting rate_setting = {"bf-error-rate", "ERROR_RATE"};
+// As RedisBloom: a higher rate is asked for by mistake.
+constexpr double highest_rate = 0.25;
 
-long long get_number(const char*, void* own) { return *static_cast<long long*>(own); }
+constexpr const char* cap_name = "bf-max-key-bytes";
+constexpr long long least_cap = 1024;
+constexpr long long most_cap = 1LL << 46;
 
-int set_number(const char*, long long value, void* own, Str**) {
-  *static_cast<long long*>(own) = value;
-  return ok;
+// While the server hands out the lines of redis.conf. For settings without a line it gives the
+// fallback, which is no reason to overwrite what a line under the other name of the setting said.
+bool lines_are_read = false;
+double fallback_rate = 0;
+
+std::string wrong_value(const char* name) {
+  return std::string("Invalid value for `") + name + "`";
+}
+
+std::string outside(const char* name, const std::string& range) {
+  return std::string("Value for `") + name + "` must be in the range " + range;
+}
+
+// -- numbers --------------------------------------------------------------------------------------
+
+// A bucket takes at most half of the capacity of a new cuckoo filter.
+long long least_of(const Number& number) {
+  return number.value == &settings.cf_capacity ? 2 * settings.cf_bucket_size : number.least;
+}
+long long most_of(const Number& number) {
+  if (number.value != &settings.cf_bucket_size) return number.most;
+  return std::min(number.most, settings.cf_capacity / 2);
+}
+
+// The reason why it is not taken, or nothing.
+std::string take_number(Number& number, const Str* word) {
+  long long value;
+  if (api.string_to_long_long(word, &value) != ok) return wrong_value(number.name);
+  const long long least = least_of(number), most = most_of(number);
+  if (lines_are_read && value == number.fallback) return {};
+  if (value < least || value > most) {
+    return outside(number.name, "[" + std::to_string(least) + ", " + std::to_string(most) + "]");
+  }
+  *number.value = value;
+  return {};
 }
 
 // The server reads what a getter gives and leaves it to us.
@@ -44,34 +85,49 @@ Str* shown(Str*& kept, std::string_view text) {
   return kept;
 }
 
-int refused(Str** why, std::string_view reason) {
+int taken(const std::string& reason, Str** why) {
+  if (reason.empty()) return ok;
   *why = api.create_string(nullptr, reason.data(), reason.size());
   return err;
 }
 
-Str* get_rate(const char*, void*) {
-  static Str* kept = nullptr;
+Str* get_number(const char*, void* own) {
+  Number& number = *static_cast<Number*>(own);
+  return shown(number.shown, std::to_string(*number.value));
+}
+
+int set_number(const char*, Str* value, void* own, Str** why) {
+  return taken(take_number(*static_cast<Number*>(own), value), why);
+}
+
+// -- the rate and the engine ----------------------------------------------------------------------
+
+std::string rate_text() {
   char text[32];
   std::snprintf(text, sizeof text, "%.15g", settings.bf_rate);
-  return shown(kept, text);
+  return text;
 }
 
-bool take_rate(const Str* word) {
+std::string take_rate(const Str* word) {
   double rate;
-  if (api.string_to_double(word, &rate) != ok || !(rate > 0 && rate < 1)) return false;
-  settings.bf_rate = rate;
-  return true;
+  if (api.string_to_double(word, &rate) != ok) return wrong_value(rate_setting.name);
+  if (!(rate > 0 && rate < 1)) return outside(rate_setting.name, "(0.000000, 1.000000)");
+  if (lines_are_read && rate == fallback_rate) return {};
+  settings.bf_rate = std::min(rate, highest_rate);
+  return {};
 }
 
-int set_rate(const char*, Str* value, void*, Str** why) {
-  return take_rate(value) ? ok
-                          : refused(why, "the rate is a number between 0 and 1, both excluded");
+Str* get_rate(const char*, void*) {
+  static Str* kept = nullptr;
+  return shown(kept, rate_text());
 }
 
-bool take_engine(const Str* word) {
+int set_rate(const char*, Str* value, void*, Str** why) { return taken(take_rate(value), why); }
+
+std::string take_engine(const Str* word) {
   const auto engine = engine_named(text_of(word));
   if (engine) settings.engine = *engine;
-  return engine.has_value();
+  return engine ? "" : "the engine is native or compat";
 }
 
 Str* get_engine(const char*, void*) {
@@ -79,8 +135,61 @@ Str* get_engine(const char*, void*) {
   return shown(kept, name_of(settings.engine));
 }
 
-int set_engine(const char*, Str* value, void*, Str** why) {
-  return take_engine(value) ? ok : refused(why, "the engine is native or compat");
+int set_engine(const char*, Str* value, void*, Str** why) { return taken(take_engine(value), why); }
+
+// -- the cap --------------------------------------------------------------------------------------
+
+long long get_cap(const char*, void*) { return settings.cap_bytes; }
+
+int set_cap(const char*, long long value, void*, Str**) {
+  settings.cap_bytes = value;
+  return ok;
+}
+
+std::string take_cap(const Str* word) {
+  long long value;
+  if (api.string_to_long_long(word, &value) != ok) return wrong_value(cap_name);
+  if (value < least_cap || value > most_cap) {
+    return outside(cap_name,
+                   "[" + std::to_string(least_cap) + ", " + std::to_string(most_cap) + "]");
+  }
+  settings.cap_bytes = value;
+  return {};
+}
+
+// -- registering ----------------------------------------------------------------------------------
+
+bool is_named(std::string_view word, const Setting& setting) {
+  return same_word(word, setting.name) || same_word(word, setting.word);
+}
+
+std::string take_word(std::string_view word, const Str* value) {
+  if (is_named(word, rate_setting)) return take_rate(value);
+  if (is_named(word, {"bf-engine", "ENGINE"})) return take_engine(value);
+  if (is_named(word, {cap_name, "MAX_KEY_BYTES"})) return take_cap(value);
+  for (Number& number : numbers) {
+    if (is_named(word, number)) return take_number(number, value);
+  }
+  return "unknown word " + std::string(word);
+}
+
+bool register_redisbloom_settings(Ctx* ctx, unsigned flags) {
+  if (api.register_string_config(ctx, rate_setting.name, rate_text().c_str(), flags, get_rate,
+                                 set_rate, nullptr, nullptr) != ok) {
+    return false;
+  }
+  for (Number& number : numbers) {
+    if (api.register_string_config(ctx, number.name, std::to_string(*number.value).c_str(), flags,
+                                   get_number, set_number, nullptr, &number) != ok) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// From 8.0 on Redis takes names of settings without that of the module; Valkey does not.
+bool takes_bare_names() {
+  return api.valkey_version == nullptr && api.get_server_version() >= 0x08'00'00;
 }
 
 }  // namespace
@@ -99,48 +208,31 @@ std::string read_words(Str** words, int count) {
   for (int n = 0; n < count; n += 2) {
     const std::string word(text_of(words[n]));
     if (n + 1 == count) return "the word " + word + " needs a value";
-    if (same_word(word, "ERROR_RATE")) {
-      if (!take_rate(words[n + 1])) return "ERROR_RATE is a number between 0 and 1, both excluded";
-      continue;
+    if (const std::string why = take_word(word, words[n + 1]); !why.empty()) {
+      return word + ": " + why;
     }
-    if (same_word(word, "ENGINE")) {
-      if (!take_engine(words[n + 1])) return "ENGINE is native or compat";
-      continue;
-    }
-    const Number* known = nullptr;
-    for (const Number& number : numbers) {
-      if (same_word(word, number.word)) known = &number;
-    }
-    if (known == nullptr) return "unknown word " + word;
-    long long value;
-    if (api.string_to_long_long(words[n + 1], &value) != ok || value < known->least ||
-        value > known->most) {
-      return word + " is a number from " + std::to_string(known->least) + " to " +
-             std::to_string(known->most);
-    }
-    *known->value = value;
   }
   return {};
 }
 
 bool register_settings(Ctx* ctx) {
-  char rate[32];
-  std::snprintf(rate, sizeof rate, "%.15g", settings.bf_rate);
-  if (api.register_string_config(ctx, "bf-error-rate", rate, config_flag::none, get_rate, set_rate,
-                                 nullptr, nullptr) != ok ||
+  fallback_rate = settings.bf_rate;
+  for (Number& number : numbers) number.fallback = *number.value;
+  if (!register_redisbloom_settings(ctx, config_flag::none) ||
       api.register_string_config(ctx, "bf-engine", name_of(settings.engine).data(),
                                  config_flag::none, get_engine, set_engine, nullptr,
-                                 nullptr) != ok) {
+                                 nullptr) != ok ||
+      api.register_numeric_config(ctx, cap_name, settings.cap_bytes, config_flag::memory, least_cap,
+                                  most_cap, get_cap, set_cap, nullptr, nullptr) != ok) {
     return false;
   }
-  for (const Number& number : numbers) {
-    if (api.register_numeric_config(ctx, number.line, *number.value, number.flags, number.least,
-                                    number.most, get_number, set_number, nullptr,
-                                    number.value) != ok) {
-      return false;
-    }
+  if (takes_bare_names() && !register_redisbloom_settings(ctx, config_flag::bare_name)) {
+    api.log(ctx, "warning", "bloomery: settings are named bf.bf-error-rate and so on only");
   }
-  return api.load_configs(ctx) == ok;
+  lines_are_read = true;
+  const bool loaded = api.load_configs(ctx) == ok;
+  lines_are_read = false;
+  return loaded;
 }
 
 bool is_told_by_server(Ctx* ctx) {

@@ -1,10 +1,12 @@
 // What the administrator decides: defaults of new filters, the engine, the cap of one key.
 //
-//    loadmodule bloomery.so ENGINE compat ERROR_RATE 0.001      words behind the file
-//    bf.bf-error-rate 0.001                                     lines of redis.conf
-//    CONFIG SET bf.bf-error-rate 0.001                          at run time
+//    loadmodule bloomery.so bf-engine compat bf-error-rate 0.001    words behind the file
+//    bf.bf-error-rate 0.001                                         lines of redis.conf
+//    CONFIG SET bf.bf-error-rate 0.001                              at run time
 //
-// Words give the defaults of the lines, so a line wins over a word.
+// Names, ranges and errors are those of RedisBloom 8. From Redis 8 on lines have these names also
+// without the "bf." in front; older servers and Valkey put it there. Words give the defaults of
+// the lines, so a line wins over a word.
 #pragma once
 
 #include <cstdint>
