@@ -32,10 +32,13 @@
 namespace bloomery::bench {
 namespace {
 
-const char* bytes_of(const Integer& key) { return reinterpret_cast<const char*>(&key); }
-const char* bytes_of(const Text& key) { return key.data(); }
-std::size_t length_of(const Integer&) { return sizeof(Integer); }
-std::size_t length_of(const Text& key) { return key.size(); }
+// Unused where no peer that takes bytes is installed.
+[[maybe_unused]] const char* bytes_of(const Integer& key) {
+  return reinterpret_cast<const char*>(&key);
+}
+[[maybe_unused]] const char* bytes_of(const Text& key) { return key.data(); }
+[[maybe_unused]] std::size_t length_of(const Integer&) { return sizeof(Integer); }
+[[maybe_unused]] std::size_t length_of(const Text& key) { return key.size(); }
 
 #ifdef BLOOMERY_BENCH_LIBBLOOM
 class LibBloom {

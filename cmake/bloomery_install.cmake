@@ -1,29 +1,31 @@
 # What `cmake --install` puts where, and how others find it there.
+#
+# `cmake --install` takes all components. bloomery_package.cmake makes a package of each of command,
+# library and module, and has another place or form for what is in `unpackaged`.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/bloomery")
 set(pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
-install(TARGETS bloomery EXPORT bloomeryTargets
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+set(to_libraries
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library)
+install(TARGETS bloomery EXPORT bloomeryTargets ${to_libraries})
 if(TARGET bloomery_text)
-  install(TARGETS bloomery_text EXPORT bloomeryTextTargets
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS bloomery_text EXPORT bloomeryTextTargets ${to_libraries})
 endif()
 if(TARGET bloomery_redis)
-  install(TARGETS bloomery_redis EXPORT bloomeryRedisTargets
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS bloomery_redis EXPORT bloomeryRedisTargets ${to_libraries})
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/bloomery/"
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/bloomery"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/bloomery" COMPONENT library
   FILES_MATCHING PATTERN "*.hpp")
 # Plug-ins for other programs, whose headers they need; nothing of ours includes them.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/adapters/"
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/bloomery/adapters" FILES_MATCHING PATTERN "*.hpp")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/bloomery/adapters" COMPONENT library
+  FILES_MATCHING PATTERN "*.hpp")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT unpackaged)
 
 # CMake: find_package(bloomery CONFIG REQUIRED), with COMPONENTS text redis for bloomery::text and
 # bloomery::redis
@@ -33,12 +35,15 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/bloomeryConfig.cmake.
 # Before 1.0 a minor version may break the one before it.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/bloomeryConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
-install(EXPORT bloomeryTargets NAMESPACE bloomery:: DESTINATION "${package_dir}")
+install(EXPORT bloomeryTargets NAMESPACE bloomery::
+  DESTINATION "${package_dir}" COMPONENT library)
 if(TARGET bloomery_text)
-  install(EXPORT bloomeryTextTargets NAMESPACE bloomery:: DESTINATION "${package_dir}")
+  install(EXPORT bloomeryTextTargets NAMESPACE bloomery::
+    DESTINATION "${package_dir}" COMPONENT library)
 endif()
 if(TARGET bloomery_redis)
-  install(EXPORT bloomeryRedisTargets NAMESPACE bloomery:: DESTINATION "${package_dir}")
+  install(EXPORT bloomeryRedisTargets NAMESPACE bloomery::
+    DESTINATION "${package_dir}" COMPONENT library)
 endif()
 install(FILES
   "${PROJECT_BINARY_DIR}/bloomeryConfig.cmake"
@@ -46,14 +51,15 @@ install(FILES
   "${PROJECT_SOURCE_DIR}/cmake/FindxxHash.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/Findhiredis.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/Findlz4.cmake"
-  DESTINATION "${package_dir}")
+  DESTINATION "${package_dir}" COMPONENT library)
 
 # pkg-config: the prefix is found from where the .pc file lies, so the tree may be moved.
 file(RELATIVE_PATH pkgconfig_to_prefix "/${pkgconfig_dir}" "/")
 string(REGEX REPLACE "/$" "" pkgconfig_to_prefix "${pkgconfig_to_prefix}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery.pc.in"
   "${PROJECT_BINARY_DIR}/bloomery.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/bloomery.pc" DESTINATION "${pkgconfig_dir}")
+install(FILES "${PROJECT_BINARY_DIR}/bloomery.pc"
+  DESTINATION "${pkgconfig_dir}" COMPONENT library)
 if(TARGET bloomery_text)
   # A static library can not name what it needs; those who link it must.
   set(pkgconfig_text_libs "")
@@ -62,7 +68,8 @@ if(TARGET bloomery_text)
   endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery-text.pc.in"
     "${PROJECT_BINARY_DIR}/bloomery-text.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/bloomery-text.pc" DESTINATION "${pkgconfig_dir}")
+  install(FILES "${PROJECT_BINARY_DIR}/bloomery-text.pc"
+    DESTINATION "${pkgconfig_dir}" COMPONENT library)
 endif()
 
 if(TARGET bloomery_redis)
@@ -72,21 +79,30 @@ if(TARGET bloomery_redis)
   endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery-redis.pc.in"
     "${PROJECT_BINARY_DIR}/bloomery-redis.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/bloomery-redis.pc" DESTINATION "${pkgconfig_dir}")
+  install(FILES "${PROJECT_BINARY_DIR}/bloomery-redis.pc"
+    DESTINATION "${pkgconfig_dir}" COMPONENT library)
 endif()
 
-if(BLOOMERY_BUILD_TOOLS AND TARGET bloomery_cli)
-  install(TARGETS bloomery_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+if(TARGET bloomery_cli)
+  install(TARGETS bloomery_cli RUNTIME
+    DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT command)
 endif()
 if(TARGET bloomery_redis_module)
-  install(TARGETS bloomery_redis_module LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/redis/modules")
+  # lib/redis/modules, also where libraries go to lib/x86_64-linux-gnu: so do Debian's modules.
+  string(REGEX REPLACE "/.*" "" module_dir "${CMAKE_INSTALL_LIBDIR}")
+  # Executable: Redis refuses to load a module that is not; CMake's default on Debian is 644.
+  install(TARGETS bloomery_redis_module LIBRARY
+    DESTINATION "${module_dir}/redis/modules" COMPONENT module
+    PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+      WORLD_READ WORLD_EXECUTE)
 endif()
 if(TARGET bloomery_pages)
   install(FILES "${bloomery_page_dir}/bloomery"
-    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT command)
   install(FILES "${bloomery_page_dir}/_bloomery"
-    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT unpackaged)
   install(FILES "${bloomery_page_dir}/bloomery.fish"
-    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
-  install(FILES "${bloomery_page_dir}/bloomery.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT command)
+  install(FILES "${bloomery_page_dir}/bloomery.1"
+    DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT unpackaged)
 endif()
