@@ -129,8 +129,8 @@ class Set {
     return may_contain(key);
   }
 
-  // By any number of threads at once; no key is lost. Two threads that add the same key at the same
-  // moment may both hear true on a Bloom filter.
+  // By any number of threads at once; no key is lost. If two threads add the same key to a Bloom
+  // filter at the same moment, both calls may return true.
   template <KeyOf<K> T>
   bool add_shared(const T& key) {
     note_form<T>();
@@ -275,7 +275,7 @@ class Set {
   }
 
   double estimate() const { return body_.estimate(); }  // keys, from the bits; infinity when full
-  double rate_now() const { return body_.rate_now(); }  // at which strangers pass, from the bits
+  double rate_now() const { return body_.rate_now(); }  // false-positive rate, from the bits
   double fill_ratio() const { return body_.fill_ratio(); }
   double rate_asked() const { return body_.rate_asked(); }
   std::uint64_t bytes() const { return body_.bytes(); }

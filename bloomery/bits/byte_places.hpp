@@ -1,8 +1,7 @@
-// From a mask of 64 bytes to the places of its ones, for the rows of kernels that compare so many
-// at once.
+// Turns a mask of 64 compared bytes into the places of its ones, for the vector kernels.
 //
-// Local to the file that includes it, as quotient_law.hpp is: each row has a copy compiled for its
-// CPU, and none is handed to another.
+// Local to the file that includes it, as quotient_law.hpp is: each row of kernels has its own copy,
+// compiled for its CPU, so the linker cannot give one row the copy of another.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +10,9 @@
 namespace bloomery {
 namespace {
 
-// Writes them behind the `found` that are there, counted from `base`; returns how many there are
-// then. Most masks of text have one or two ones: those are written without a look, so there must be
-// room for two.
+// Appends the places, counted from `base`, to the `found` ones in `places`; returns the new number.
+// Most masks of text have one or two ones, so two places are always written without a branch:
+// `places` must have room for two more.
 inline std::size_t put_places(std::uint64_t mask, std::size_t base, std::uint32_t* places,
                               std::size_t found) {
   const auto count = static_cast<std::size_t>(__builtin_popcountll(mask));

@@ -4,8 +4,8 @@
 //
 // A counter that has reached its greatest value no longer knows how often it was raised, so it is
 // never lowered again: it may be too high for ever, but never too low.
-// Whole words are added and compared at once: a sum or a difference within a field, with the carry
-// or borrow of its top bit worked out beside it, since there is no bit between two fields for it.
+// Whole words are added and compared at once. Two fields have no spare bit between them, so the
+// carry or borrow of each field's top bit is computed separately.
 // Limits:  widths that divide 64 (4, 8, 16, 32 are used), and only whole words of them.
 // Threads: the _shared forms may be called by any number at once; the rest by one.
 #pragma once

@@ -116,7 +116,7 @@ struct Slot {
 };
 
 // How a field is read: a whole number of bytes, or from within a word that begins in the field's
-// first byte. The word is as short as can be: the cache line behind the field was not called for.
+// first byte. The word is as short as possible: the cache line after the field was not prefetched.
 struct OneByte {
   using Word = std::uint8_t;
   static constexpr unsigned width = 8;

@@ -179,8 +179,8 @@ struct WideKeyLine : HalfLine {
   std::uint64_t lows_[8];
 };
 
-// Turns entries back into hashes: the smallest hash whose product with `lines` is no less than
-// (line, left over). No division but in the constructor.
+// Turns entries back into hashes: the smallest hash whose product with `lines` is at least
+// (line, left over). Only the constructor divides.
 class HashRestorer {
  public:
   // Two lines or more.

@@ -70,8 +70,8 @@ std::uint64_t lines_ask(const LinesView& view, const std::uint64_t* hashes, std:
 }
 
 // Calls visit(lane, place of the bit) for each probe. The fields of the lanes are turned until the
-// run's first comes first, so that each is found by the same shift. No branch on what memory says:
-// a wrong guess there would end all the waits of later keys that the CPU has begun.
+// run's first comes first, so that each is found by the same shift. No branch on loaded bits: a
+// misprediction there would throw away the loads that the CPU has started for later keys.
 template <class Visit>
 void each_place(std::uint64_t remixed, unsigned probes, Visit&& visit) {
   const unsigned start = probes == lanes_per_line ? 0 : (remixed >> 13) & 7;
@@ -237,7 +237,7 @@ void find_lines_one_by_one(const std::uint64_t* hashes, std::size_t n, std::uint
 
 void fuse_locate_from(const FuseView& view, const std::uint64_t* hashes, std::size_t first,
                       std::size_t n, FuseSlots& slots) {
-  const FuseView mine = view;  // so that no slot that is written can be one of its numbers
+  const FuseView mine = view;  // a copy, which stores to the slots cannot alias
   const std::uint64_t segment_fields = std::uint64_t{1} << mine.segment_bits;
   for (std::size_t i = first; i < n; ++i) {
     const auto [shard, local] = fuse::split(fuse::mix({hashes[i]}, mine.seed), mine.shards);

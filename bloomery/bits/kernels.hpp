@@ -12,15 +12,15 @@
 // A step is up to 64 hashes in order, with those that come after them in sight:
 //
 //    hashes   0 ........ n-1 n ............ n+ahead-1
-//             add / ask      called for from memory, each `ahead` places before its turn
+//             add / ask      prefetched, each `ahead` places before its turn
 //
-// At the end of the keys fewer are ahead; the caller has then called for what is left, and the step
-// calls for some of it once more, which costs little.
-// Calling for one line after each one that is used keeps the memory busy evenly: with the calls in
-// bursts of 16 a filter of 124 MB took 18 ns a key instead of 9.5. They go to the second cache
+// Near the end fewer keys are ahead. The caller has then prefetched all that is left, and the step
+// prefetches some of it again, which costs little.
+// One prefetch after each line that is used keeps the memory evenly busy: with bursts of 16
+// prefetches a filter of 124 MB took 18 ns a key instead of 9.5. They go to the second cache
 // (prefetcht1), which can wait for more lines at once than the first: 5.9 ns (docs/dead_ends.md).
-// This header is plain on purpose: the kernel files are compiled with wide-vector flags, and an
-// inline function compiled there could be handed by the linker to a CPU that lacks them.
+// This header is plain on purpose: the kernel files are compiled with wide-vector flags, and the
+// linker could use an inline function compiled there on a CPU that lacks those instructions.
 // Threads: the table is constant after the first call; the first call may come from any thread.
 #pragma once
 
@@ -41,7 +41,7 @@ struct LinesView {
   std::uint32_t lines;   // 1 or 2 lines a key
 };
 
-// A blocked set as a lone key sees it, where one line and one round of probes are all it has.
+// A blocked set for single keys, where a key has one line and one round of probes.
 struct LoneView {
   Round round;
   Steady blocks;
@@ -128,15 +128,15 @@ struct Kernels {
   std::uint64_t (*split_ask)(const SplitView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
 
-  // The slots of n <= 64 hashes, whose memory is called for.
+  // The slots of n <= 64 hashes; prefetches their memory.
   void (*fuse_locate)(const FuseView&, const std::uint64_t* hashes, std::size_t n, FuseSlots&);
 
-  // Bit i of the answer: the layers have the fingerprint of slot i. One without columns has not.
+  // Bit i of the answer: the layers have the fingerprint of slot i; 0 for a slot without columns.
   std::uint64_t (*ribbon_ask)(const RibbonView&, const RibbonSlot* slots, std::size_t n);
 
   // Inserts a class of keys, as the layer sees them, in rising octets of starts: each in turn leads
   // its first row that is free once the leaders before it are subtracted, or is redundant. False
-  // when one vanishes with a rest; then the rows placed so far are for the caller to take out.
+  // when an equation becomes 0 = 1; the caller must then take out the rows placed so far.
   bool (*ribbon_insert)(RibbonBand&, const std::uint64_t* hashes, std::size_t n);
   // From the last row to the first: each follows from the 63 after it; rows that nobody leads are
   // 0.
@@ -155,8 +155,8 @@ struct Kernels {
   std::size_t (*find_byte)(const unsigned char* bytes, std::size_t n, unsigned char wanted,
                            std::uint32_t* places);
 
-  // Steps on a quotient table. Adding stops at a hash for which there is no slot; `taken` tells how
-  // many came before it.
+  // Steps on a quotient table. Adding stops at the first hash that finds no slot; `taken` is the
+  // number of hashes before it.
   std::uint64_t (*quotient_add)(const QuotientView&, const std::uint64_t* hashes, std::size_t n,
                                 std::size_t ahead, std::size_t* taken);
   std::uint64_t (*quotient_ask)(const QuotientView&, const std::uint64_t* hashes, std::size_t n,
@@ -170,7 +170,7 @@ extern const Kernels scalar_kernels;
 extern const Kernels avx2_kernels;
 extern const Kernels avx512_kernels;
 
-// What rows without a better way share with the scalar one.
+// Scalar functions that other rows use where they have no faster version.
 void hash_words_one_by_one(const std::uint64_t* words, std::size_t n, std::uint64_t seed,
                            std::uint64_t* hashes);
 

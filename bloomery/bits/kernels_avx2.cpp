@@ -74,7 +74,7 @@ inline bool has(const Line& line, const Line& mask) {
   return _mm256_testz_si256(missing, missing) != 0;
 }
 
-// Stores always: whether a key is new can not be foretold, and a wrong guess costs more.
+// Always stores: whether a key is new cannot be predicted, and a misprediction costs more.
 inline bool add(std::uint64_t* at, const Line& mask) {
   const Line line = load(at);
   auto* to = reinterpret_cast<__m256i*>(at);

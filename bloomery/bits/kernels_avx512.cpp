@@ -39,7 +39,7 @@ inline __m512i mask_of(std::uint64_t first, std::uint64_t second, unsigned probe
   return _mm512_or_si512(round_of(first, 0xff), round_of(second, last_lanes(second, probes - 8)));
 }
 
-// The lanes of a mask that have bits which the line has not.
+// The lanes where the mask has bits that the line does not have.
 inline __mmask8 missing_lanes(__m512i line, __m512i mask) {
   const __m512i missing = _mm512_andnot_si512(line, mask);
   return _mm512_test_epi64_mask(missing, missing);
@@ -63,7 +63,7 @@ inline __m512i second_mask(std::uint64_t hash, unsigned probes) {
 // Always inlined below, so that each kernel is compiled for its verb alone.
 enum class Verb { add, ask };
 
-// The lanes of a mask that have bits which the line had not.
+// The lanes where the mask has bits that the line did not have before.
 [[gnu::always_inline]] inline __mmask8 one_line(Verb verb, std::uint64_t* at, __m512i mask) {
   const __m512i before = _mm512_load_si512(at);
   if (verb == Verb::ask) return missing_lanes(before, mask);
@@ -147,7 +147,7 @@ constexpr std::uint64_t few_blocks = std::uint64_t{1} << 32;
 [[gnu::always_inline]] inline std::uint64_t lines_step(Verb verb, const LinesView& set,
                                                        const std::uint64_t* hashes, std::size_t n,
                                                        std::size_t ahead) {
-  const LinesView view = set;  // need not be read again after each store to the set
+  const LinesView view = set;  // a copy, which stores to the set cannot alias
   if (view.lines == 1 && view.probes <= 8 && view.blocks < few_blocks)
     return eights(verb, view, hashes, n, ahead);
   return each_key(verb, view, hashes, 0, n, ahead);

@@ -5,8 +5,8 @@
 //    a row that is not led   the first lane that has it leads it, and is subtracted from all that
 //                            have it: from itself too, so what has found its row is 0
 //
-// A lane is only ever changed by leaders and by lanes before it, so the keys that are held are
-// those of one after the other.
+// A lane is changed only by leaders and by lanes before it, so the same keys are held as when they
+// are inserted one after the other.
 #include <immintrin.h>
 
 #include <cstddef>
@@ -101,7 +101,7 @@ inline __m512i first_of(__mmask8 which, __m512i words) {
   return _mm512_broadcastq_epi64(_mm512_castsi512_si128(_mm512_maskz_compress_epi64(which, words)));
 }
 
-// Without a branch: whether a row is led, and whether somebody will lead it, are hard to guess.
+// Without a branch: whether a row is led, and whether a lane will lead it, are hard to predict.
 [[gnu::always_inline]] inline void pass_row(RibbonBand& band, Eight& eight, std::uint64_t row,
                                             Windows windows) {
   RibbonEquation& leader = band.leading[row];

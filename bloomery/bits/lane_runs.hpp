@@ -1,4 +1,4 @@
-// Which lanes of a line a round of k probes takes, looked up instead of worked out for each key.
+// Which lanes of a line a round of k probes takes, looked up instead of computed for each key.
 //
 //    k = 3, start = 6:   lanes 6, 7, 0        (bits/block.hpp: lanes start, start + 1, ... mod 8)
 //
@@ -27,9 +27,9 @@ inline constexpr LaneRuns lane_runs = [] {
 
 struct Kernels;
 
-// A round of so many probes, 1 to 8, made ready for many keys.
+// A round of 1 to 8 probes, prepared once for many keys.
 struct Round {
-  Steady turned[8];  // here, not behind a pointer that would be read anew for each key
+  Steady turned[8];  // here, not behind a pointer that would be loaded again for each key
   const std::uint64_t* windows;
   const Kernels* row;  // for callers that are compiled for any CPU
   std::uint32_t probes;

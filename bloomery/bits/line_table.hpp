@@ -62,8 +62,8 @@ class LineTable {
   LineTable(LineTable&& other) noexcept { *this = std::move(other); }
   LineTable& operator=(LineTable&& other) noexcept;
 
-  // The next size: lines and 1/part of them, 2 to 4; under a cap at least 1/4 of them. No lines
-  // where the cap has no room for that.
+  // The next size: larger by 1/part (part is 2 to 4) of its lines; under a cap by 1/4 at least.
+  // 0 lines where the cap has no room for that.
   Size next_size(unsigned part) const;
   // From now on bytes() stays at or below this, but for one stray; 0: no cap.
   void cap_bytes(std::uint64_t most) {
@@ -278,7 +278,7 @@ void LineTable<Lines>::pass_on(Line* line, std::uint64_t entry, typename Line::L
   const HashRestorer restorer(size_.lines);
   const auto home = static_cast<std::uint64_t>(line - lines<Line>()) - distance;
   strays_.insert(Line::joined(restorer.hash_of(home, entry << Line::dropped_bits), low));
-  // Lines may be half empty and the memory all used: what has no room is asked about the cap.
+  // Strays can use up the cap while lines are half empty: room 0 makes the next add check the cap.
   if (cap_ != 0 && bytes() + bytes_a_stray > cap_) room_ = 0;
 }
 

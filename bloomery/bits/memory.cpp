@@ -12,7 +12,7 @@
 namespace bloomery {
 namespace {
 
-// Below this a mapping of its own wastes more than huge pages win.
+// Below this size a mapping of its own wastes more than huge pages gain.
 constexpr std::size_t mapped_from_bytes = std::size_t{4} << 20;
 
 Error no_memory(std::uint64_t bytes) {
@@ -25,7 +25,7 @@ Lender& lender() {
   return named;
 }
 
-// As many more as the start may be away from a cache line.
+// Extra bytes, so that the start can be moved to a cache line.
 std::shared_ptr<void> on_loan(std::size_t bytes) {
   void* lent = lender().take_zeroed(bytes + memory_alignment);
   if (lent == nullptr) return nullptr;
@@ -46,7 +46,7 @@ std::size_t in_huge_pages(std::size_t bytes) {
   return (bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
 }
 
-// What lets go of a mapping. One that was moved elsewhere has length 0.
+// Unmaps when the owner goes. A mapping that was moved elsewhere has length 0.
 struct Unmap {
   std::size_t length;
   void operator()(void* start) const {

@@ -25,8 +25,8 @@ namespace bloomery {
 inline constexpr std::size_t memory_alignment = 64;
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
-// Another allocator: of a server that counts what its modules take, say. take_zeroed gives null
-// when there are no bytes to be had; they may start on any multiple of 8.
+// Another allocator, such as that of a server that counts the memory of its modules. take_zeroed
+// returns nullptr when it has no memory; its bytes may start on any multiple of 8.
 struct Lender {
   void* (*take_zeroed)(std::size_t bytes) = nullptr;
   void (*give_back)(void* bytes) = nullptr;
@@ -46,13 +46,13 @@ class Memory {
 
   // Zeroed bytes, or an Error that names the size.
   static Result<Memory> make(std::uint64_t bytes);
-  // Without functions: as if there had been none. What was lent goes back to who lent it.
+  // A lender without functions restores the default. Bytes go back to the lender they came from.
   static void lend_from(const Lender& lender);
   // Takes over bytes that `owner` keeps alive.
   static Memory adopt(std::shared_ptr<void> owner, std::span<std::byte> bytes);
 
-  // To so many bytes, no fewer than now: those that are there keep their values, the new ones are
-  // zero. What was mapped moves without being copied (mremap); the rest is copied. On an Error
+  // Grows to this many bytes, at least as many as now: the old bytes keep their values, the new
+  // ones are zero. Mapped memory moves without a copy (mremap); other memory is copied. On an Error
   // nothing has changed. Nobody else may hold a part.
   Result<void> grow(std::uint64_t bytes);
 

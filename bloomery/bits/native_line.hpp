@@ -4,9 +4,9 @@
 // A caller that is compiled for a CPU with AVX2 (-march=native, -march=x86-64-v3) gets the whole
 // line in two registers, with AVX-512 in one; any other caller calls the kernel of the CPU it runs
 // on. Same bits, same answers.
-// This is the one place outside kernels_*.cpp with intrinsics: a lone key is used in so few
-// instructions that the call can be told from them (docs/benchmarks.md "One by one"). Code that is
-// compiled for a CPU is the caller's own choice; the library is never compiled that way.
+// Apart from native_split.hpp this is the only place outside kernels_*.cpp with intrinsics: a
+// single key takes so few instructions that a call would show (docs/benchmarks.md "One by one").
+// The caller chooses to compile for a CPU; the library itself is never compiled that way.
 // Limits:  up to 8 probes; further rounds are further calls. A program with files compiled for
 //          different CPUs, those of the library among them, may run any of the bodies in any of
 //          them: it needs the widest of these CPUs. Each variant has a namespace of its own, so
@@ -33,15 +33,15 @@ inline Round round_of(unsigned probes) {
   return round;
 }
 
-// RoundBits: what a hash, remixed by a constant, owns in a line. To be made before the line is
-// found: the hash is then not needed any more when its product with the blocks takes its register.
+// RoundBits: the bits of a line that a hash, remixed by a constant, owns. Make them before the line
+// is located: then the product of hash and blocks may overwrite the register of the hash.
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 inline namespace avx512_line {
 
 inline constexpr bool lines_are_inlined = true;
 using RoundBits = __m512i;
-// Eight words as such. The types of the intrinsics may be anything to a compiler, also what is the
-// same for all keys (hash/steady.hpp).
+// Eight words, as a vector of words. The types of the intrinsics may alias anything, and so the
+// loop invariants too (hash/steady.hpp).
 using LineWords [[gnu::vector_size(64), gnu::aligned(8)]] = std::uint64_t;
 using SteadyWords [[gnu::vector_size(64), gnu::aligned(8)]] = Steady;
 
@@ -89,7 +89,7 @@ struct RoundBits {
   __m256i high;  // lanes 4 to 7
 };
 
-// Four words as such, as above.
+// Four words, as above.
 using HalfWords [[gnu::vector_size(32), gnu::aligned(8)]] = std::uint64_t;
 
 inline __m256i load_half(const std::uint64_t* at) {
@@ -156,7 +156,7 @@ inline bool round_mark(std::uint64_t* line, const RoundBits& bits) {
 }  // namespace any_line
 #endif
 
-// A lone key in a set where one line and one round are all it has: mark and has as above.
+// A single key in a set where a key has one line and one round: mark and has as above.
 inline bool lone_mark(const LoneView& set, std::uint64_t hash) {
   if constexpr (!lines_are_inlined) return set.round.row->lone_mark(set, hash);
   const RoundBits bits = round_bits(hash, remix_constants[0], set.round);

@@ -19,7 +19,7 @@ namespace bloomery {
 #ifdef __AVX2__
 inline namespace avx2_split {
 
-// Eight words as such: a store of them changes nothing of another type (hash/steady.hpp).
+// Eight words, as a vector of words: a store of them cannot alias other types (hash/steady.hpp).
 using SplitWords [[gnu::vector_size(32), gnu::aligned(4)]] = std::uint32_t;
 
 // Word i: one bit of its 32.

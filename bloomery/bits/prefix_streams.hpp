@@ -13,8 +13,8 @@
 
 namespace bloomery {
 
-// What either of two streams covers, nothing twice. Of two prefixes one covers the other or they
-// are apart; the shorter one comes first.
+// The union of two streams, without duplicates. Of two prefixes either one covers the other, and
+// then the shorter one comes first, or they have no hash in common.
 template <class One, class Other>
 class Either {
  public:
@@ -39,7 +39,7 @@ class Either {
   std::optional<Prefix> a_, b_, last_;
 };
 
-// Appends a stream to an empty table; false when there is no slot.
+// Appends a stream to an empty table; false when the table runs out of slots.
 template <class Stream>
 bool pour(Stream&& stream, QuotientTable& table) {
   QuotientTable::Appender appender(table);

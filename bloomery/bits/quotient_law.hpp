@@ -13,8 +13,8 @@
 // fields of earlier blocks stand from the start of this one on; `used`: how many of its slots are
 // taken. Free slots are zero. A field covers every hash that begins with its prefix; one without
 // fingerprint bits covers all of its quotient.
-// Everything here is local to the file that includes it, so that each row of kernels has a copy
-// compiled for its CPU, and none is handed to another.
+// Everything here is local to the file that includes it: each row of kernels has its own copy,
+// compiled for its CPU, so the linker cannot give one row the copy of another.
 // Limits:  up to 64 slots a block, fields of 2 to 49 bits, q + f <= 64; a spill of at most 511.
 // Threads: none of this is atomic.
 // See:     quotient_table.hpp; docs/format.md "scalable".
@@ -33,7 +33,7 @@ namespace {
 constexpr unsigned most_spill = 511;
 constexpr unsigned first_end_bit = 64 + 16;
 
-// How many blocks before its turn a block is called for.
+// How many hashes ahead a block is prefetched.
 constexpr std::size_t lookahead = 32;
 
 enum class Outcome : std::uint8_t { fresh, seen, refused };
@@ -229,8 +229,8 @@ inline void open_slot(const QuotientView& view, Place at, std::uint64_t* last) {
   }
 }
 
-// The block with a free slot, at or after `from`; null when there is none, or when a spill between
-// the home and it can not be counted.
+// The first block with a free slot, at or after `from`. nullptr when no block has one, or when a
+// spill between the home block and that one would not fit its counter.
 inline std::uint64_t* free_block(const QuotientView& view, const std::uint64_t* home_block,
                                  std::uint64_t* from) {
   const std::uint64_t* end = view.words + view.blocks * view.block_words;
@@ -245,7 +245,7 @@ inline std::uint64_t* free_block(const QuotientView& view, const std::uint64_t* 
 }
 
 // Adds the longest prefix of a hash unless a field covers it, or, where copies are kept, behind
-// its copies. Refused: no slot to be had.
+// its copies. Refused: no free slot.
 inline Outcome add(Select select, const QuotientView& view, std::uint64_t hash,
                    bool keeps_copies = false) {
   std::uint64_t* block = home(view, hash);
@@ -277,7 +277,7 @@ inline Outcome add(Select select, const QuotientView& view, std::uint64_t hash,
   return Outcome::fresh;
 }
 
-// How many fields are just the longest prefix of a hash.
+// How many fields equal the longest prefix of a hash.
 inline unsigned count(Select select, const QuotientView& view, std::uint64_t hash) {
   if (!is_occupied(view, hash)) return 0;
   std::uint64_t* const block = home(view, hash);
@@ -324,7 +324,7 @@ inline std::uint64_t* close_slot(const QuotientView& view, Place at) {
   }
 }
 
-// Takes out one field that is just the longest prefix of a hash; false if there is none.
+// Removes one field that equals the longest prefix of a hash; false if the table has no such field.
 inline bool remove(Select select, const QuotientView& view, std::uint64_t hash) {
   if (!is_occupied(view, hash)) return false;
   std::uint64_t* const block = home(view, hash);
@@ -337,7 +337,7 @@ inline bool remove(Select select, const QuotientView& view, std::uint64_t hash) 
     before = at;
     step_on(view, at);
   }
-  // The run ends one field earlier, or is no more.
+  // The run ends one field earlier, or was its only field and is now gone.
   if (ends_at(at.block, at.slot)) {
     if (before.block != nullptr)
       turn_end(before.block, before.slot);
@@ -358,8 +358,8 @@ inline bool remove(Select select, const QuotientView& view, std::uint64_t hash) 
   __builtin_prefetch(block + 8, 0, 2);
 }
 
-// First which quotients are occupied, about half of them, then those: one guess of the CPU fails a
-// step, not one a key.
+// First finds which quotients are occupied, about half of them, then asks only those: one branch
+// misprediction a step instead of one a key.
 inline std::uint64_t ask_step(Select select, const QuotientView& view, const std::uint64_t* hashes,
                               std::size_t n, std::size_t ahead) {
   std::uint64_t occupied = 0;
@@ -375,7 +375,7 @@ inline std::uint64_t ask_step(Select select, const QuotientView& view, const std
   return there;
 }
 
-// Stops where a hash is refused; `taken`: how many were not.
+// Stops at the first hash that is refused; `taken` is the number of hashes before it.
 inline std::uint64_t add_step(Select select, const QuotientView& view, const std::uint64_t* hashes,
                               std::size_t n, std::size_t ahead, std::size_t* taken) {
   std::uint64_t fresh = 0;

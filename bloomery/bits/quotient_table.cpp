@@ -152,7 +152,7 @@ QuotientTable::Reader::Reader(const QuotientTable& table)
   enter(0);
 }
 
-// Of the blocks behind the one at hand, the first with runs; false when there is none.
+// Moves on to the first block with runs left to read; false at the end of the table.
 bool QuotientTable::Reader::find_runs() {
   while (left_ == 0) {
     if (block_ + 1 == homes_) return false;
@@ -168,7 +168,7 @@ void QuotientTable::Reader::enter(std::uint64_t block) {
   ends_ = quotient::ends_of(view_, view_.words + block * view_.block_words);
 }
 
-// Where a run ends is as good as random: no branch asks for it, here or in the appender.
+// Run ends are unpredictable, so neither this nor the appender branches on them.
 [[gnu::always_inline]] inline Prefix QuotientTable::Reader::read() {
   if (at_slot_ == view_.slots) enter(at_block_ + 1);
   const std::uint64_t field =

@@ -4,8 +4,8 @@
 //    table      quotient (first q bits) tells the block, the rest is a field: bits/quotient_law.hpp
 //    growing    read in rising order, append to a table with more slots or more quotients
 //
-// A prefix of n bits covers 2^(64-n) of the 2^64 hashes. Since none covers another, the shares add
-// up to just the rate at which strangers pass: how many prefixes of each length there are tells it.
+// A prefix of n bits covers 2^(64-n) of the 2^64 hashes. Since no prefix covers another, the sum of
+// these shares is the false-positive rate: the number of prefixes of each length gives it exactly.
 // A prefix that is shorter than q (its fingerprint is used up) is written as several, of q bits.
 // As a multiset (add_copy, remove, count) it holds prefixes of one length, each as often as it was
 // added.
@@ -43,8 +43,8 @@ class QuotientTable {
     std::uint32_t quotient_bits = 6;
     std::uint32_t slots = 64;  // in a block of 64 quotients
     std::uint32_t field_bits = 2;
-    // Behind the last quotients, for what these spill. When they do not suffice the table of a set
-    // only grows early; many copies of one key need room at once, wherever it is.
+    // After the last quotients, for their spills. If they run out, the table of a set only grows
+    // early; a multiset can need room for many copies of one key at once, anywhere.
     std::uint32_t tail_blocks = 2;
     friend bool operator==(const Size&, const Size&) = default;
   };
@@ -55,7 +55,7 @@ class QuotientTable {
   static constexpr std::uint32_t most_tail_blocks = 512;
 
   static Result<void> check(const Size& size);
-  // Of a size that check() lets pass.
+  // The size must pass check().
   static std::uint64_t bytes(const Size& size);
   // The most slots that blocks of this length have room for.
   static std::uint32_t widest_slots(std::uint32_t slots, std::uint32_t field_bits);
@@ -81,7 +81,7 @@ class QuotientTable {
   // The share of all hashes that such prefixes cover.
   static double covered(const Lengths& held);
   double covered() const { return lengths_.covered(); }
-  // Of the table and what it keeps beside its memory.
+  // Bytes of the table, with what it keeps outside its memory.
   std::uint64_t bytes_taken() const { return memory_.size() + lengths_.bytes(); }
 
   // One step of up to 64 hashes, `ahead` more in sight; bit i: hash i was new, or may be there.
@@ -91,7 +91,7 @@ class QuotientTable {
   std::uint64_t ask_step(const std::uint64_t* hashes, std::size_t n, std::size_t ahead) const {
     return kernels().quotient_ask(view_, hashes, n, ahead);
   }
-  // Calls for the block of a hash, for a step that will come soon.
+  // Prefetches the block of a hash, for a step that will come soon.
   [[gnu::always_inline]] void call_for(std::uint64_t hash) const {
     const std::uint64_t block = hash >> (64 - view_.quotient_bits) >> 6;
     const std::uint64_t* const words = view_.words + block * view_.block_words;
@@ -99,9 +99,9 @@ class QuotientTable {
     __builtin_prefetch(words + 8, 0, 2);
   }
 
-  // Of a multiset. One copy more; false when there is no slot.
+  // Multisets. Adds one copy; false when no slot is free.
   bool add_copy(std::uint64_t hash);
-  // Takes out one copy; false when there is none.
+  // Removes one copy; false when the table has none.
   bool remove(std::uint64_t hash);
   std::uint64_t count(std::uint64_t hash) const;
 
@@ -151,7 +151,7 @@ class QuotientTable {
     Lengths lengths_{};
   };
 
-  // Streams all prefixes of one table into an empty one; false when there is no slot.
+  // Streams all prefixes of one table into an empty one; false when that runs out of slots.
   static bool pour(const QuotientTable& from, QuotientTable& to);
 
  private:

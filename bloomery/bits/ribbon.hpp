@@ -21,7 +21,7 @@
 namespace bloomery {
 namespace ribbon {
 
-// In front of the first block there are so many words, which may be read.
+// Words in front of the first block, which may be read.
 inline constexpr std::uint64_t words_before = 3;
 
 // Bit i chooses row start + i; the first is always chosen, so that every window has a row.

@@ -105,8 +105,8 @@ void sum_quad(RibbonBand& band, std::uint64_t quad) {
     }
 }
 
-// Finds the first free row of an equation, whose window begins at `row`, and lets it lead that.
-// False if it vanishes with a rest.
+// Finds the first free row of an equation, whose window begins at `row`, and lets it lead that row.
+// False if the equation becomes 0 = 1.
 inline bool place(RibbonBand& band, RibbonEquation equation, std::uint64_t row) {
   while (equation.coefficients != 0) {
     row += static_cast<unsigned>(

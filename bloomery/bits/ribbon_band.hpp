@@ -48,7 +48,7 @@ struct RibbonBand {
 struct RibbonBlocks {
   std::uint64_t* words;
   std::uint64_t count;
-  std::uint64_t wide;  // so many of them, the first, have one column more
+  std::uint64_t wide;  // the first `wide` blocks have one column more
   std::uint32_t columns;
 };
 

@@ -6,7 +6,7 @@
 //
 // The functions are pinned for ever: a saved set is useless under another hash. XXH3's output is
 // frozen since libxxhash 0.8.0; hash_golden_test holds the values.
-// Limits:  `fast` is no defence against people who choose keys; `hardened` is.
+// Limits:  `fast` does not protect against people who choose keys that collide; `hardened` does.
 //          64 bits: a stranger shares all of them with one of n keys with chance n / 2^64.
 // Threads: a Hasher is a value; any number may use one.
 #pragma once
@@ -163,7 +163,7 @@ class Hasher {
       return {xxh3_of_word(word, flip_)};
     return hardened_of_word(word);
   }
-  // Takes a copy: a word whose address is known would have to be stored for the fast hash too.
+  // Takes a copy: if its address were taken, the word would have to be in memory for the fast hash.
   [[gnu::noinline, gnu::cold]] Hash hardened_of_word(std::uint64_t word) const {
     return hardened_of_bytes(&word, sizeof word);
   }

@@ -1,7 +1,7 @@
 // SipHash-1-3: the keyed hash for keys that an opponent may choose.
 //
 // One round per 8 bytes, three at the end, over four words set up from a 128-bit secret.
-// An XXH3 seed is no such secret: collisions for every seed at once are published.
+// An XXH3 seed is not such a secret: keys that collide under every seed are published.
 // Limits:  a secret that is printed, logged or guessable protects nothing.
 // See:     Aumasson and Bernstein, "SipHash: a fast short-input PRF"; siphash_test pins it against
 //          an independent implementation.
@@ -77,8 +77,8 @@ inline std::uint64_t siphash13(const void* bytes, std::size_t length, SecretKey 
     std::memcpy(&word, next, 8);
     state.absorb(word);
   }
-  // The last word: up to seven bytes left over, and the length in the top byte. Behind a whole word
-  // they are read at once, with bytes before them that are shifted out.
+  // The last word: up to seven bytes left over, and the length in the top byte. After a whole word
+  // they are read by one load of eight bytes, and the bytes before them are shifted out.
   std::uint64_t last = std::uint64_t{length} << 56;
   if (length >= 8) {
     std::uint64_t word;

@@ -1,5 +1,5 @@
-// XXH3-64 of eight bytes, an integer: the same values as libxxhash, which must work out anew for
-// each key what depends on the seed alone.
+// XXH3-64 of one 8-byte integer: the same values as libxxhash, which computes for each key again
+// what depends on the seed alone.
 //
 //    word --three rotations, xor flip(seed)--> --two multiplications--> hash
 //

@@ -141,14 +141,14 @@ class AnySet {
 
   // Of kinds that forget by time (sets/window_bloom.hpp); others refuse. Any unit of time.
   Result<void> advance_to(std::uint64_t time, std::uint64_t span);
-  std::uint64_t time_span() const;  // that it was told; 0: none, or it forgets nothing by time
-  std::uint64_t time_told() const;  // the latest, rounded down to where its generation began
+  std::uint64_t time_span() const;  // span of advance_to; 0: not called, or not kept by time
+  std::uint64_t time_told() const;  // latest time told, rounded down to its generation's beginning
   // A growing set grows no further than this from now on; others never grow. 0: no cap. A cap is
   // not saved with the set.
   void cap_memory(std::uint64_t bytes);
 
   // Folding (sets/fold.hpp): the largest factor at which the set still holds its keys at this rate,
-  // 1 if there is none; and the smaller set. Unsound on kinds that can not: the Error says why.
+  // 1 if it cannot be folded; and the folded set. Unsound on other kinds: the Error says why.
   Result<std::uint64_t> best_fold(double rate) const;
   Result<AnySet> folded(std::uint64_t factor, double rate) const;
 
@@ -157,7 +157,7 @@ class AnySet {
   std::uint64_t capacity() const;  // keys it was planned for, over all links; range for maps
   double rate_asked() const;
   double estimate() const;  // keys, from the bits alone; infinity when every bit is set
-  double rate_now() const;  // at which strangers pass, from the bits alone
+  double rate_now() const;  // false-positive rate, from the bits alone
   // The rate by the formula for the keys added so far: cheap, for asking often.
   double expected_rate_now() const;
   double fill_ratio() const;  // ones / bits
@@ -182,7 +182,7 @@ class AnySet {
  private:
   AnySet(std::unique_ptr<Body> body, Hasher hasher, KeyRules rules);
 
-  // What both builds share; none if the kind is not a static one.
+  // What both builds share; no value if the kind is not static.
   static std::optional<Result<AnySet>> built(std::string_view kind, const Want& want,
                                              const HashSource& source, Hasher hasher,
                                              const Crew& crew);

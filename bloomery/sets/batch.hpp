@@ -1,9 +1,9 @@
-// The pipeline, once, for every kind: hash some keys ahead, call for their memory, and add or ask
-// what has come meanwhile, so that many memory waits run at the same time.
+// The pipeline, once, for every kind: hash some keys ahead, prefetch their memory, and add or ask
+// those whose memory has arrived, so that many memory waits run at the same time.
 //
-//    keys     . . . . . . . . . . . . . . . . .   texts: their bytes are called for first
+//    keys     . . . . . . . . . . . . . . . . .   texts: their bytes are prefetched first
 //             |           |               |
-//             add / ask   called for      hashed
+//             add / ask   prefetched      hashed
 //             a step      64 at most      a step more
 //
 // The keys come from a source (sets/key_source.hpp); the answers of a step, up to 64 bits, go to a
@@ -27,8 +27,8 @@
 
 namespace bloomery {
 
-// How far ahead a kind calls for memory at most: K::lookahead, where a key waits at several places,
-// or a step.
+// How far ahead a kind prefetches at most: K::lookahead for kinds whose keys wait at several
+// places, otherwise a step.
 template <Kind K>
 constexpr std::size_t lookahead_of() {
   if constexpr (requires { K::lookahead; })
@@ -37,7 +37,7 @@ constexpr std::size_t lookahead_of() {
     return step_keys;
 }
 
-// How far ahead for this set, where a kind knows better than its most.
+// How far ahead for this set: a kind may choose less than its maximum.
 template <Kind K>
 std::size_t lookahead_for(const K& kind) {
   if constexpr (requires { kind.lookahead_now(); })
@@ -48,8 +48,8 @@ std::size_t lookahead_for(const K& kind) {
 
 namespace detail {
 
-// Calls use(i) for the first n of the inputs, each after the one `ahead` places on was called for;
-// bit i of the answer is what use(i) says.
+// Calls use(i) for the first n of the inputs, each after the input `ahead` places later was
+// prefetched; bit i of the answer is the result of use(i).
 template <Kind K, class Use>
 std::uint64_t step(const K& kind, const typename K::Input* inputs, std::size_t n, std::size_t ahead,
                    Use&& use) {
@@ -113,8 +113,8 @@ class SlotAsker {
 };
 
 // Calls take(inputs, n, ahead) -> answers for step after step, and sink(index of the first, n,
-// answers) for what it says. What take.begin(inputs, n) does with the first inputs, if it does
-// something, takes the place of calling for their memory. `lookahead`: lookahead_of<K>() at most.
+// answers) for its answers. If take has begin(inputs, n), that is called for the first inputs
+// instead of a prefetch. `lookahead`: lookahead_of<K>() at most.
 template <Kind K, KeySource<typename K::Input> Source, class Take, class Sink>
 void pipeline(const K& kind, const Source& source, std::size_t lookahead, Take&& take,
               Sink&& sink) {
@@ -126,8 +126,8 @@ void pipeline(const K& kind, const Source& source, std::size_t lookahead, Take&&
     else if constexpr (Prefetchable<K>)
       for (std::size_t i = 0; i < n; ++i) kind.prefetch(kind.locate(inputs[i]));
   };
-  // A step calls for as many as it has ahead of it. Near the end these are fewer than were called
-  // for so far: all that is left is called for at once.
+  // A step prefetches as many inputs as are ahead of it. Near the end fewer are ahead than before,
+  // so all the remaining ones are prefetched at once.
   const auto call_for_the_rest = [&](const Input* inputs, std::size_t n, std::size_t ahead)
       __attribute__((always_inline)) {
     if constexpr (!requires { take.begin(inputs, n); })
@@ -299,8 +299,8 @@ void count_all(const K& kind, const Source& source, std::uint64_t* counts) {
       });
 }
 
-// Calls remove(input) -> bool for every key that has a place, in order, with the memory of the next
-// ones called for; returns how many were there.
+// Calls remove(input) -> bool for every key that has a place, in order, and prefetches the next
+// ones; returns how many were there.
 template <Removable K, KeySource<typename K::Input> Source, class Remove, class Sink>
 std::size_t remove_all(const K& kind, const Source& source, Remove&& remove, Sink&& sink) {
   std::size_t count = 0;

@@ -116,8 +116,8 @@ class BinaryFuse {
     return fuse::with_view(shape_, payload_,
                            [&](const auto& view) { return view.may_contain(slot); });
   }
-  // Steps as sets/batch.hpp wants them: located and called for by a kernel, asked by the view that
-  // fits the shape.
+  // Steps as sets/batch.hpp wants them: a kernel locates and prefetches, the view that fits the
+  // shape asks.
   using Slots = FuseSlots;
   void locate_slots(const Hash* hashes, std::size_t n, Slots& slots) const {
     kernels().fuse_locate(fuse::kernel_view(shape_, payload_), bare_words(hashes), n, slots);

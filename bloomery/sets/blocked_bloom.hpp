@@ -8,7 +8,7 @@
 // one line would need 38.8.
 // Limits:  16 probes a line, so 1e-12 in two lines is the end.
 // Threads: add_shared and may_contain_shared by any number at once; the rest by one. Two threads
-//          that add the same key at once may both hear fresh.
+//          that add the same key at once may both get Added::fresh.
 // See:     docs/kinds.md "blocked"; golden_test pins the bits.
 #pragma once
 
@@ -115,8 +115,8 @@ class BlockedBloom {
     return added(!seen);
   }
   bool may_contain(const Slot& slot) const {
-    // Branches on the shape, never on what memory says: a wrong guess there would end all the
-    // waits of later keys that the CPU has begun.
+    // Branches on the shape, never on loaded bits: a misprediction there would throw away the
+    // loads that the CPU has started for later keys.
     if (!is_simple_) [[unlikely]]
       return has_rounds(slot.hash);
     return has_simple(slot.hash);
@@ -149,8 +149,8 @@ class BlockedBloom {
     return kernels().lines_ask(view(), bare_words(hashes), n, ahead);
   }
 
-  // The larger a set is beside the caches, the longer a line takes to come, and the fewer may be
-  // called for before they stand in each other's way (docs/dead_ends.md).
+  // The larger a set is compared to the caches, the longer a line takes to arrive, and the fewer
+  // prefetches fit before they delay each other (docs/dead_ends.md).
   std::size_t lookahead_now() const { return shape_.blocks < far_blocks ? step_keys : 32; }
 
   std::uint64_t lines() const { return shape_.blocks; }

@@ -138,7 +138,7 @@ Added BloomChain::add(Hash hash) {
 
 Added BloomChain::add_shared(Hash hash) {
   for (;;) {
-    // Read once: a link that comes up meanwhile must not hide the one before it.
+    // Read once: a link that is appended meanwhile must not hide the one before it.
     const std::size_t count = links();
     for (std::size_t i = count - 1; i-- > 0;)
       if (link(i).may_contain_shared(hash)) return Added::seen;

@@ -14,7 +14,7 @@
 //          link of 1M), the last link is overfilled rather than a key lost, and overfull() says
 //          so. A cap is not saved.
 // Threads: add_shared and may_contain_shared by any number at once, also while it grows; the rest
-//          by one. Two threads that add the same key at once may both hear fresh.
+//          by one. Two threads that add the same key at once may both get Added::fresh.
 // See:     bloom_chain_test.
 #pragma once
 
@@ -104,8 +104,8 @@ class BloomChain {
   static Want link_want(const Want& want, std::size_t link);
   Link& newest() const { return *chain_->links[links() - 1]; }
   std::optional<Want> next_want() const;
-  // Appends a link. An Error when memory is refused; capped, and no error, when there is none to
-  // append.
+  // Appends a link. An Error when memory is refused. When no further link is possible, that is not
+  // an Error: the chain is then capped.
   Result<void> grow() const;
   // Does the newest link want a successor before it takes another key?
   bool wants_growth() const;

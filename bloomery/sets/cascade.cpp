@@ -14,7 +14,7 @@
 namespace bloomery {
 namespace {
 
-// How far ahead of the key in hand the list is called for.
+// How many keys ahead the list is prefetched.
 constexpr std::size_t ahead = 16;
 
 Hash filter_hash(WideHash hash) { return {hash.low}; }
@@ -71,7 +71,7 @@ Result<Cascade> Cascade::from_parts(Parts parts) {
   return set;
 }
 
-// In rising order, and the filter matches each: another list would be no part of this set.
+// The list must rise, and the filter must match each entry: another list does not belong to it.
 Result<void> Cascade::check_exceptions() const {
   const std::span<const WideHash> all = exceptions();
   std::array<Hash, group_keys> hashes;

@@ -8,7 +8,7 @@
 // (docs/dead_ends.md).
 // Limits:  k memory waits a key, where blocked has one and is 4 % larger at 1 %.
 // Threads: add_shared and may_contain_shared by any number at once; the rest by one. Two threads
-//          that add the same key at once may both hear fresh.
+//          that add the same key at once may both get Added::fresh.
 // See:     docs/kinds.md "classic"; classic_bloom_test.
 #pragma once
 
@@ -81,7 +81,7 @@ class ClassicBloom {
 
   Shape shape() const { return shape_; }
 
-  // Each key waits at all its probes, so fewer keys are called for at a time.
+  // Each key waits at all its probes, so fewer keys are prefetched at a time.
   static constexpr std::size_t lookahead = 24;
 
   Slot locate(Hash hash) const { return {hash}; }
@@ -111,8 +111,8 @@ class ClassicBloom {
   bool may_contain(Slot slot) const {
     return each_probe(slot, [&](std::uint64_t bit) { return get_bit(words_, bit); });
   }
-  // The same for a slot whose memory was called for: all probes and no branch, which would be
-  // foretold wrongly for half of the strangers.
+  // The same for a slot whose memory was prefetched: all probes and no branch, which would be
+  // mispredicted for half of the strangers.
   bool may_contain_fetched(Slot slot) const {
     bool all = true;
     each_probe(slot, [&](std::uint64_t bit) {

@@ -37,8 +37,8 @@ enum class Added {
   fresh = 1,  // surely new
   full = 2,   // not added: no room
 };
-// Not a choice between two constants: GCC makes a branch of that, and whether a key is new can not
-// be foretold.
+// A cast instead of a conditional expression, which GCC compiles to a branch: whether a key is new
+// cannot be predicted.
 constexpr Added added(bool is_fresh) { return static_cast<Added>(is_fresh); }
 
 template <class S>
@@ -130,7 +130,7 @@ concept Mergeable = Kind<S> && requires(S s, const S other) {
   { s.intersect(other) } -> std::same_as<void>;
 };
 
-// Knows from the bits alone how many keys it holds and at what rate strangers pass.
+// Knows from the bits alone how many keys it holds and its false-positive rate.
 template <class S>
 concept Estimable = Kind<S> && requires(const S s) {
   { s.estimate() } -> std::same_as<double>;
@@ -172,8 +172,8 @@ concept Batched = Kind<S> &&
   { asked.ask_step(inputs, n, n) } -> std::same_as<std::uint64_t>;
 };
 
-// Keeps the slots of a step of up to 64 inputs from when it calls for their memory to when it asks
-// them; bit i of the answer tells of input i. For kinds whose locate is a large part of the cost.
+// Keeps the slots of a step of up to 64 inputs between the prefetch and the asking; bit i of the
+// answer tells of input i. For kinds whose locate is a large part of the cost.
 template <class S>
 concept SlotKeeping = Kind<S> && requires(const S asked, typename S::Slots& slots,
                                           const typename S::Input* inputs, std::size_t n) {

@@ -2,8 +2,8 @@
 //
 //    g = hash * odd^(i+1)    place = high word of g * n    a place that came before is left out
 //
-// A key that raised one counter twice would have to find it at two to be removed, and its count
-// would be that of another key's. So every place is taken once, however often the key lands on it.
+// If a key raised one counter twice, that counter would have to be at least two to remove the key,
+// and would no longer count keys. So each place is taken once, however often the key lands on it.
 // Threads: values; no state.
 #pragma once
 

@@ -11,7 +11,7 @@
 //          like a member, and takes counters that others need with it: nothing can show that, so
 //          remove only what was added. A key that is surely absent is refused and changes nothing.
 // Threads: add_shared and may_contain_shared by any number at once; the rest by one. Two threads
-//          that add the same key at once may both hear fresh.
+//          that add the same key at once may both get Added::fresh.
 // See:     docs/kinds.md "counting"; counting_bloom_test. Fan, Cao, Almeida, Broder: Summary Cache.
 #pragma once
 
@@ -89,7 +89,7 @@ class CountingBloom {
 
   Shape shape() const { return shape_; }
 
-  // Each key waits at all its probes, so fewer keys are called for at a time.
+  // Each key waits at all its probes, so fewer keys are prefetched at a time.
   static constexpr std::size_t lookahead = 12;
 
   Slot locate(Hash hash) const { return {hash}; }

@@ -8,8 +8,8 @@
 // The partner of a bucket follows from the bucket and the fingerprint alone, and its partner is the
 // bucket again; so a fingerprint can move between its two without its key. An even number of
 // buckets and an odd turn keep the two apart: a key always has eight places. When all eight are
-// taken, the shortest row of moves that ends at an empty place is looked for, breadth first, before
-// anything moves; if there is none within reach, add says full and nothing has changed.
+// taken, a breadth-first search looks for the shortest sequence of moves to an empty place before
+// anything moves. If it finds none, add returns Added::full and nothing has changed.
 //
 // add counts: a key that is added twice is there twice, and remove takes out one copy. The same
 // adds and removes in the same order give the same bytes; after all is removed, those of an empty
@@ -136,7 +136,7 @@ class Cuckoo {
     return add_by_moving(slot) ? added : Added::full;
   }
   bool may_contain(const Slot& slot) const {
-    // Both are read at once: a branch between them would be guessed wrong half of the time.
+    // Both are read at once: a branch between them would be mispredicted half of the time.
     const unsigned first = has(slot.first, slot.fingerprint);
     const unsigned second = has(slot.second, slot.fingerprint);
     return (first | second) != 0;
@@ -201,7 +201,7 @@ class Cuckoo {
   // How many buckets are looked at for an empty place before a set is called full.
   static constexpr std::size_t most_steps = 1024;
 
-  // What fingerprints can be; 0 is none of them.
+  // How many values a fingerprint can have; 0 marks an empty place.
   static double fingerprints(const Shape& shape) {
     return static_cast<double>(Packed(shape.fingerprint_bits).mask());
   }

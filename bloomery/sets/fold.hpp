@@ -59,7 +59,7 @@ std::uint64_t capacity_at(const typename K::Shape& shape, double rate, std::uint
 
 }  // namespace detail
 
-// The largest factor at which the set still holds the keys it has at this rate; 1 if there is none.
+// The largest factor at which the set still holds its keys at this rate; 1 if it cannot be folded.
 template <Foldable K>
 std::uint64_t best_fold(const Owned<K>& set, double rate) {
   constexpr std::uint64_t most_tried = std::uint64_t{1} << 20;

@@ -68,7 +68,7 @@ class Shard {
   // The last key peeled chooses first; each finds its other fields settled, or owned by nobody.
   // Afterwards the table holds the fingerprints to store.
   void assign() {
-    // The table is left in L3 or beyond on the way up; call for it three segments ahead.
+    // The first pass has left the table in L3 or memory; prefetch three segments ahead.
     const std::uint64_t ahead = std::uint64_t{3} << shape_.segment_bits;
     for (std::uint64_t i = peeled_; i-- > 0;) {
       __builtin_prefetch(table_ + i - std::min(i, ahead), 1);

@@ -9,8 +9,8 @@
 //
 // The bytes depend on the set of hashes only: not on their order, not on how often they are
 // repeated, not on the crew.
-// Limits:  scratch is 8 bytes a key and 22 bytes a key of the shards in work; one shard alone needs
-//          no 8. Under a cap the keys are gone through several times, some shards at once.
+// Limits:  scratch is 8 bytes a key, and 22 bytes a key of the shards in work; a set of one shard
+//          does not need the 8. Under a cap the keys are read several times, for some shards each.
 // Threads: those of the crew, each with a shard and a scratch of its own.
 // See:     binary_fuse_test.
 #pragma once
@@ -54,7 +54,7 @@ class FuseBuild {
   FuseBuild(HashSource source, const Order& order, Crew crew = {})
       : source_(std::move(source)), order_(order), crew_(std::move(crew)) {}
 
-  // All shards, with all that can go wrong on the way.
+  // Builds all shards, with new seeds and a new count of keys where those are needed.
   Result<void> build_all();
 
   const FuseShape& shape() const { return shape_; }

@@ -1,5 +1,5 @@
-// What was done to the keys of a set before they were hashed. Stored with the set, so that those
-// who build and those who ask can not disagree without hearing of it.
+// What was done to the keys of a set before they were hashed. Stored with the set, so that a
+// program that prepares its keys differently from the builder gets an Error.
 #pragma once
 
 #include <atomic>

@@ -2,7 +2,7 @@
 //
 //    ReadyInputs<Input>   they are inputs already
 //    Integers<T>          hashed, as many at once as the CPU can
-//    Texts<T, Input>      hashed one by one, their bytes called for some steps before
+//    Texts<T, Input>      hashed one by one, their bytes prefetched some steps before
 //    Ordinals<T>          integers as themselves; those outside the range stand at its low end and
 //                         have no place
 //

@@ -85,7 +85,7 @@ Result<LineSet<Law>> LineSet<Law>::from_parts(Parts parts) {
   auto shape = decode_shape<LineSet>(part.shape);
   if (!shape) return shape.error();
   if (auto sound = check(*shape, part.payload.size()); !sound) return sound.error();
-  // The capacity is what somebody once hoped for; memory is taken for what is there.
+  // The capacity is only a plan; memory is taken for the keys that are there.
   auto set = make({.keys = shape->keys});
   if (!set) return set;
   set->planned_keys_ = part.capacity;

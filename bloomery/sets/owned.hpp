@@ -223,8 +223,8 @@ class Owned {
     return {};
   }
 
-  // What the first has and the other has not; what only one of them has. Exact maps only: on a
-  // Bloom filter both would clear bits that other keys need.
+  // Difference (in this set, not in the other) and exclusive or (in one of the two). Exact maps
+  // only: on a Bloom filter both would clear bits that other keys need.
   Result<void> subtract(const Owned& other) requires requires(K kind) { kind.subtract(kind); }
   {
     if (auto fitting = fits(other); !fitting) return fitting.error();
@@ -244,8 +244,8 @@ class Owned {
   std::uint64_t capacity() const { return ledger_.capacity; }
   double rate_asked() const { return ledger_.rate_asked; }
   std::uint64_t adds() const { return ledger_.adds; }
-  // Beside add_shared, of kinds that have it. Not inlined: GCC 12 believes that the count of a set
-  // that a failed Result does not hold is read.
+  // May be called during add_shared, on kinds that have it. Not inlined: otherwise GCC 12 warns
+  // that the set of a failed Result, which does not exist, is read.
   [[gnu::noinline]] std::uint64_t adds_shared() const {
     if constexpr (SharedAddable<K>)
       return __atomic_load_n(&ledger_.adds, __ATOMIC_RELAXED);
@@ -256,17 +256,17 @@ class Owned {
   double rate_now() const { return kind_.rate_now(); }
   double fill_ratio() const { return kind_.fill_ratio(); }
   double expected_rate_now() const { return K::expected_rate(kind_.shape(), ledger_.adds); }
-  // Holds more keys than it was planned for. A Bloom filter hears of fewer than it is given: the
-  // keys that it took for old ones are in it all the same. So the adds are held against those that
-  // `capacity` keys are expected to give, and four spreads.
-  // What forgets its oldest keys knows by itself; what is built from its keys never is.
+  // Holds more keys than it was planned for. A Bloom filter counts fewer adds than it gets new
+  // keys, since it takes some of them (false positives) for old ones. So the limit is the number of
+  // adds expected from `capacity` keys, plus four standard deviations.
+  // A kind that forgets its oldest keys knows by itself; a static kind is never overfull.
   bool overfull() const {
     if constexpr (Forgetting<K>)
       return kind_.overfull();
     else
       return !Exact<K> && !Buildable<K> && adds_shared() > full_adds_ + spread_;
   }
-  // The adds up to which it holds no more keys than it was planned for, by chance and all.
+  // The most adds at which it is not overfull, with the margin for chance.
   std::uint64_t most_adds() const { return full_adds_ + spread_; }
 
   K& kind() { return kind_; }
@@ -317,8 +317,8 @@ class Owned {
     return bloomery::add_all(kind_, source, sink);
   }
 
-  // How many of `keys` different keys are taken for old ones on the way: the rate, summed over the
-  // adds by Simpson's rule.
+  // How many of `keys` different keys are expected to be false positives when they are added: the
+  // rate, summed over the adds by Simpson's rule.
   static double expected_losses(const typename K::Shape& shape, std::uint64_t keys) {
     constexpr int steps = 16;
     double sum = 0;

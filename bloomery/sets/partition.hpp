@@ -1,5 +1,5 @@
-// Bulk adding below the speed of random access: bring the inputs of neighbouring lines together
-// first, then work through the set slice by slice while each lies in the cache.
+// Bulk adding without random access: bring the inputs of neighbouring lines together first, then
+// work through the set slice by slice while each slice is in the cache.
 //
 //    inputs --line >> shift--> part: 64 gather in a buffer, then stream out past the caches
 //
@@ -147,7 +147,7 @@ class Partitions {
   }
 
  private:
-  // Eight cache lines: a part is flushed once in 64 inputs, a branch that can seldom be foretold.
+  // Eight cache lines: a part is flushed once in 64 inputs, a branch that is mostly mispredicted.
   static constexpr std::size_t buffer_inputs = 64;
   static constexpr std::size_t buffer_bytes = buffer_inputs * sizeof(Input);
   static constexpr std::size_t block_inputs = 4096;

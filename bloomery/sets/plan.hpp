@@ -1,6 +1,6 @@
 // What the user wants, and the pure mathematics from it: keys and rate to size, and back.
 //
-// n keys, m bits, k probes, p the rate at which strangers pass:
+// n keys, m bits, k probes, p the false-positive rate:
 //
 //    classic    m = -n ln p / ln^2 2      k = m/n ln 2      p = (1 - e^(-kn/m))^k
 //    blocked    keys fall into blocks like rain: j keys in a block with Poisson(n / blocks) chance,
@@ -31,7 +31,7 @@ struct Range {
 
 struct Want {
   std::uint64_t keys = 0;          // how many the set shall hold
-  double rate = 0;                 // at which strangers may pass once it does
+  double rate = 0;                 // false-positive rate once it holds so many
   Range range = {};                // for exact maps: which integers
   std::uint64_t memory_bytes = 0;  // 0: no limit; with keys or rate left 0, gives the missing one
   std::uint64_t most_count = 0;    // for spectral: how far it shall count; 0 leaves it open

@@ -9,7 +9,7 @@
 //          . . 1 0 1 1 0 1 . .            the row at its start is led: subtract that equation and
 //          . . . . 1 0 1 1 0 1 .          go on from the first row that is left
 //
-//       A key that vanishes with a rest can not be held: its class is taken out again, and it and
+//       A key whose equation becomes 0 = 1 cannot be held: its class is taken out again, and it and
 //       the classes after it are bumped
 //    3. from the last row to the first, each row follows from the 63 after it; rows that nobody
 //       leads are 0

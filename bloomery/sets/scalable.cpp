@@ -29,7 +29,7 @@ constexpr std::uint64_t blocks_of(unsigned quotient_bits) {
   return std::uint64_t{1} << (quotient_bits - 6);
 }
 
-// The fewest quotients and slots with this much room; 0 slots when there is none.
+// The fewest quotients and slots with this much room; 0 slots when no size has it.
 QuotientTable::Size smallest_with(std::uint64_t room, unsigned quotient_bits) {
   QuotientTable::Size size{quotient_bits, 0, 0};
   for (; size.quotient_bits <= 52; ++size.quotient_bits) {
@@ -251,7 +251,7 @@ Result<void> Scalable::lay_out(const Lengths& held, std::uint64_t room_wanted,
                "for them either"};
 }
 
-// A table that is less than half full and has no slot for a key is none that growing would help.
+// If a table has no slot for a key although it is less than half full, growing cannot help.
 Result<void> Scalable::grow() {
   if (table_.entries() < room_ / 2)
     return Error{Code::full,
@@ -330,7 +330,7 @@ bool Scalable::may_contain_shared(Hash hash) const {
 
 namespace {
 
-// What lies beyond the step and may be called for.
+// How many hashes after the step may be prefetched.
 constexpr std::size_t in_sight = 64;
 
 const std::uint64_t* words_of(std::span<const Hash> hashes) {

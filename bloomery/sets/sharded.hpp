@@ -142,7 +142,8 @@ class Sharded {
   }
   bool may_contain_shared(const Slot& slot) const { return whole_.may_contain_shared(slot); }
 
-  // One line a key is a blocked filter to the kernels; two are called for and used one by one.
+  // With one line a key the kernels treat it as a blocked filter; with two, keys are prefetched and
+  // used one by one.
   std::uint64_t add_step(const Hash* hashes, std::size_t n, std::size_t ahead) {
     if (shape_.lines == 1) [[likely]]
       return whole_.add_step(hashes, n, ahead);

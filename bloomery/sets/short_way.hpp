@@ -1,9 +1,9 @@
-// One question instead of three before a lone key is added: is its form noted, is the hash the fast
-// one, is the shape of the set a simple one? While keys wait for memory, every instruction between
-// two of them takes room from the next one's wait (docs/benchmarks.md "One by one").
+// One cached branch for the single-key fast path instead of three: the form of the key is noted,
+// the hash is the fast one, and the shape of the set is simple. While keys wait for memory, each
+// instruction between two of them delays the next load (docs/benchmarks.md "One by one").
 //
-// What was noted stays noted (sets/key_rules.hpp), and neither hash nor shape ever changes: a way
-// that is open stays open.
+// A noted form stays noted (sets/key_rules.hpp), and neither hash nor shape ever changes: once the
+// fast path is open, it stays open.
 // Threads: as Set::add, which opens it.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace bloomery {
 
-// For sets of kind K, or of a composite, which has none.
+// For sets of kind K. A composite has no fast path.
 template <class K>
 class ShortWay {
  public:
@@ -22,8 +22,8 @@ class ShortWay {
     if constexpr (SimplyShaped<K>) can_ask_ = core.is_simple() && hasher.mode() == HashMode::fast;
   }
 
-  // Nearly certain, so that a compiler keeps what is the same for all keys in registers although
-  // there is a call beside the way.
+  // Marked as likely, so that the compiler keeps loop invariants in registers although the slow
+  // path has a call.
   bool can_ask() const { return __builtin_expect_with_probability(can_ask_, true, 1.0); }
   bool can_add(KeyForm form) const {
     return __builtin_expect_with_probability(form_ == form, true, 1.0);

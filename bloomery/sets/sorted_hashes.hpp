@@ -3,7 +3,7 @@
 //
 //    list  | . . . . . . g . . x . . . |    g = mulhi(high half, size): off by about sqrt(size) / 2
 //
-// The first look at memory is known before any other, so it can be called for early.
+// The place of the first load depends only on the hash, so it can be prefetched.
 // Limits:  hashes only; on keys that somebody chose it is a binary search with a detour.
 #pragma once
 

@@ -100,7 +100,7 @@ class SpectralBloom {
 
   Shape shape() const { return shape_; }
 
-  // Each key waits at all its probes, so fewer keys are called for at a time.
+  // Each key waits at all its probes, so fewer keys are prefetched at a time.
   static constexpr std::size_t lookahead = 12;
 
   Slot locate(Hash hash) const { return {hash}; }

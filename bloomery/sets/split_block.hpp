@@ -8,7 +8,7 @@
 // Limits:  always eight probes, so 10.5 bits a key at 1 % and 16.9 at 0.1 %; 2^31 blocks (64 GiB);
 //          32 bits tell the keys of a block apart, which ends near 1e-7.
 // Threads: add_shared and may_contain_shared by any number at once; the rest by one. Two threads
-//          that add the same key at once may both hear fresh.
+//          that add the same key at once may both get Added::fresh.
 // See:     docs/kinds.md "split-block"; split_block_test rebuilds a Parquet file bit for bit.
 #pragma once
 

@@ -118,7 +118,7 @@ class WindowBloom {
 
   Shape shape() const { return shape_; }
 
-  // Two lines a key, so fewer keys are called for at a time.
+  // Two lines a key, so fewer keys are prefetched at a time.
   static constexpr std::size_t lookahead = 32;
 
   Slot locate(Hash hash) const { return {mulhi(hash.bits, shape_.blocks), hash}; }
@@ -163,7 +163,7 @@ class WindowBloom {
     return {};
   }
   std::uint64_t time_span() const { return head().span; }
-  // The latest time that it was told, rounded down to where its generation began; 0: none.
+  // The latest time given to advance_to, rounded down to its generation's beginning; 0: none yet.
   std::uint64_t time_told() const {
     if (!is_timed()) return 0;
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
