@@ -96,8 +96,15 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-// Columns of one header. A name goes before a number, and a name with a comma before a list; where
-// both could be meant nobody can know.
+// "a,b" as a shell takes it: '"a,b"'
+std::string as_csv(const std::string& name) {
+  std::string text = "'\"";
+  for (const char c : name) text += c == '"' ? "\"\"" : std::string(1, c);
+  return text + "\"'";
+}
+
+// Columns of one header. A name goes before a number. A word with a comma is always a list, as CSV
+// has it, so that the same words never mean one column here and two there.
 class ColumnFinder {
  public:
   ColumnFinder(std::vector<std::string> names, std::string_view file)
@@ -107,14 +114,13 @@ class ColumnFinder {
   std::string how;  // n: by name, #: by number, a blank behind each word
 
   Result<void> find(const std::string& word) {
-    const std::vector<std::string> list = csv_split(word, ',');
-    const bool names =
-        std::all_of(list.begin(), list.end(), [&](const auto& part) { return is_name(part); });
-    if (is_name(word) && list.size() > 1 && names)
-      return refusal(quoted(word) + " is one column and a list of columns; say '\"" + word +
-                     "\"' for the one, or give --column again for each of the others");
-    const bool one = is_name(word) || list.empty();
-    for (const std::string& part : one ? std::vector{word} : list)
+    std::vector<std::string> list = csv_split(word, ',');
+    if (list.empty()) list = {word};
+    const bool name = is_name(word);
+    if (name && (list.size() > 1 || (list[0] != word && is_name(list[0]))))
+      return refusal(quoted(word) + " is one column, and says a list of columns; say " +
+                     as_csv(word) + " for the one, or give --column again for each of the others");
+    for (const std::string& part : name ? std::vector{word} : list)
       if (auto taken = take(part); !taken) return taken;
     how += ' ';
     return {};
@@ -197,7 +203,7 @@ Result<FieldCutter> FieldCutter::make(FieldRules rules) {
 bool FieldCutter::several_parts() const {
   const auto& columns = rules_.columns;
   return several_ || columns.size() > 1 ||
-         (columns.size() == 1 && columns[0].find(',') != std::string::npos);
+         (columns.size() == 1 && csv_split(columns[0], ',').size() > 1);
 }
 
 std::optional<char> FieldCutter::csv_separator() const {

@@ -50,7 +50,7 @@ struct FieldRules {
   std::vector<FieldSpan> fields = {};
   std::string separator = {};  // fields: empty means blanks; CSV: empty means a comma
   // CSV and TSV: names in the header, numbers where it has no such name, or several of these
-  // separated by commas, quoted as in CSV; empty: there is no header.
+  // separated by commas; a name with a comma is quoted as in CSV; empty: there is no header.
   std::vector<std::string> columns = {};
   std::vector<std::string> json_paths = {};
 };

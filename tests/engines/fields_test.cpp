@@ -106,7 +106,8 @@ TEST(Fields, ColumnsByNumberAndInLists) {
   EXPECT_EQ(found({"3"}, "a,b"), (CsvColumns{99}));
   EXPECT_EQ(found({"b,a", "b"}, "a,b"), (CsvColumns{1, 0, 1}));
   EXPECT_EQ(found({"b,1"}, "a,b"), (CsvColumns{1, 0}));
-  EXPECT_EQ(found({"a,b"}, "x,\"a,b\""), (CsvColumns{1}));
+  EXPECT_EQ(found({"a,b"}, "x,\"a,b\""), (CsvColumns{99}));
+  EXPECT_EQ(found({"\"a,b\""}, "x,\"a,b\""), (CsvColumns{1}));
   EXPECT_EQ(found({"a,b"}, "a,\"a,b\",b"), (CsvColumns{99}));
   EXPECT_EQ(found({"\"a,b\""}, "a,\"a,b\",b"), (CsvColumns{1}));
   EXPECT_EQ(found({"a"}, "a,a"), (CsvColumns{99}));

@@ -85,6 +85,20 @@ class Repeats(Test):
         ran = run(self.folder, "dedup", "--state", "a", "--state", "b", stdin=b"x\n")
         self.assertEqual((ran.returncode, ran.stdout, os.listdir(self.folder)), (2, b"", []))
 
+    def test_brackets_are_part_of_a_value(self):
+        text = b"[id],id\n1,2\n1,3\n"
+        out = self.good("dedup", "--csv", "--column", "[id]", stdin=text)
+        self.assertEqual(out, b"[id],id\n1,2\n")
+        (self.folder / "a").write_bytes(b"x\n")
+        (self.folder / "[a]").write_bytes(b"y\n")
+        self.assertEqual(self.good("dedup", "--against", "[a]", stdin=b"x\ny\n"), b"x\n")
+        self.assertEqual(self.good("check", "-s", "[a]", stdin=b"x\ny\n"), b"y\n")
+        self.good("build", "-q", "--kind=hash-set", "-o", "f", stdin=b"x\ny\n")
+        out = self.good("check", "--verify", "[a]", "f", stdin=b"x\ny\n")
+        self.assertEqual(out, b"y\n")
+        out = self.good("dedup", "--json-key", "[0].[1]", stdin=b"[[1,2]]\n[[3,2]]\n")
+        self.assertEqual(out, b"[[1,2]]\n")
+
     def test_what_says_the_same_twice_says_it_once(self):
         self.assertEqual(self.good("dedup", "-q", "-q", "--quiet", stdin=b"x\nx\n"), b"x\n")
         ran = run(self.folder, "dedup", "--exact", "--exact=false", stdin=b"x\n")
@@ -100,7 +114,7 @@ class Sets(Test):
     def test_a_list_cannot_be_asked_with_several_parts(self):
         (self.folder / "list").write_bytes(b"1,2\n")
         csv = b"a,b\n1,2\n"
-        told = b"list is a list of whole lines, and a key of several parts is none of them"
+        told = b"list has the keys of a list of whole lines, one part, and this run has those of "
         words = ["--csv", "--column", "a", "--column", "b"]
         self.refused(told, "check", *words, "list", stdin=csv)
         self.refused(told, "dedup", *words, "--against", "list", stdin=csv)
@@ -140,11 +154,12 @@ class Combined(Test):
 
     def test_anybody_can_make_the_same_key(self):
         self.good("build", "-q", "--kind", "hash-set", "-o", "f", "-k", "2,1", stdin=b"x yy\n")
-        self.assertEqual(self.good("check", "f", stdin=b"2:yy,1:x,\n1:x,2:yy,\n"), b"2:yy,1:x,\n")
+        asked = b"2:yy,1:x,\n1:x,2:yy,\n"
+        self.assertEqual(self.good("check", "--same-keys", "f", stdin=asked), b"2:yy,1:x,\n")
         # The other way round.
         self.good("build", "-q", "--kind", "hash-set", "-o", "g", stdin=b"2:yy,1:x,\n")
         asked = b'{"a":"yy","b":"x"}\n{"a":"y","b":"yx"}\n'
-        words = ["--json-key", ".a", "--json-key", ".b"]
+        words = ["--same-keys", "--json-key", ".a", "--json-key", ".b"]
         self.assertEqual(self.good("check", *words, "g", stdin=asked), b'{"a":"yy","b":"x"}\n')
 
     def test_each_part_is_normalised_by_itself(self):
@@ -204,7 +219,8 @@ class Combined(Test):
         as_bytes = lambda part: b"\xff" if part is None else part.encode()
         keys = {netstrings(map(as_bytes, key_of(record))) for record in records}
         self.good("build", "-q", "--kind=hash-set", "-o", "s", stdin=b"\n".join(keys) + b"\n")
-        asked = self.good("check", "-c", "--json-key=.a", "--json-key=.b", "s", stdin=lines)
+        words = ["-c", "--same-keys", "--json-key=.a", "--json-key=.b"]
+        asked = self.good("check", *words, "s", stdin=lines)
         self.assertEqual(int(asked), len(records))
 
 

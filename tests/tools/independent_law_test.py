@@ -694,7 +694,12 @@ def normalised(image, note):
     (length,) = struct.unpack_from("<Q", image, 96)
     (notes,) = struct.unpack_from("<Q", image, 8192 + 8)
     value = struct.pack("<HHI", 0x8003, 0, len(note)) + note + b"\0" * (-len(note) % 8)
-    image[8192 + length : 8192 + length + len(value)] = value
+    (records,) = struct.unpack_from("<I", image, 8192 + 4)
+    at = 8192 + 32 + 256 * records  # behind the notes of lower numbers
+    while at < 8192 + length and struct.unpack_from("<H", image, at)[0] & 0x7FFF < 3:
+        (size,) = struct.unpack_from("<I", image, at + 4)
+        at += 8 + size + -size % 8
+    image[at : 8192 + length + len(value)] = value + image[at : 8192 + length]
     struct.pack_into("<Q", image, 8192 + 8, notes + len(value))
     directory = bytes(image[8192 : 8192 + length + len(value)])
     for slot in (0, 1):

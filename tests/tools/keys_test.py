@@ -81,7 +81,8 @@ class Keys(unittest.TestCase):
             keys = {record[column].encode() for record in records}
             some = {key for key in keys if self.random.random() < 0.5}
             self.build(some)
-            words = ["--csv", "--column", names[column], "-t", separator, "--empty", "one"]
+            name = f'"{names[column]}"' if "," in names[column] else names[column]
+            words = ["--csv", "--column", name, "-t", separator, "--empty", "one"]
             out = self.check(*words, "set", "in.csv")
             expected = [names] + [r for r in records if r[column].encode() in some]
             printed = io.StringIO(out.decode(), newline="")

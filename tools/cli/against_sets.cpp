@@ -42,7 +42,7 @@ void AgainstSets::open(const DedupFlags& flags, When progress, Messages& message
     sets_.push_back({path, opened(path, list, flags, messages), {}, list});
     One& one = sets_.back();
     expect_line_keys(one.file.set, path);
-    if (list) expect_one_part(cutter_of(flags.keys), path);
+    expect_parts(one.file.set, path, cutter_of(flags.keys), flags.keys.same_keys);
     if (one.file.set.input() != InputForm::hashed)
       refuse(fmt::format("{} is a set of integers; 'bloomery check -v' asks it", path));
     warn_if_overfull(one.file.set, path, messages);

@@ -7,7 +7,6 @@
 #include <bloomery/storage/image.hpp>
 
 #include "command.hpp"
-#include "key_source.hpp"
 #include "list_set.hpp"
 #include "remote_set.hpp"
 
@@ -37,7 +36,6 @@ AskedSets::AskedSets(const std::vector<std::string>& paths, const AskFlags& flag
     if (is_list(path)) {
       const ListRules rules{flags.lines, normalizer_of(flags.keys)};
       sets_.push_back(std::make_unique<One>(path, read_list(path, rules, messages), flags.keys));
-      expect_one_part(cutter_of(flags.keys), path);
       continue;
     }
     // Alone, a set that has no secret key is refused with the key.

@@ -8,10 +8,10 @@
 #include <bloomery/sets/sharded.hpp>
 
 #include "command.hpp"
-#include "key_source.hpp"
 #include "once_each.hpp"
 #include "remote_set.hpp"
 #include "set_file.hpp"
+#include "source_text.hpp"
 #include "suggest.hpp"
 #include "units.hpp"
 
@@ -181,9 +181,7 @@ Order order_of(const BuildFlags& flags) {
 void note_rules(AnySet& set, const Order& order) {
   set.rules().strip_cr = order.lines.strip_cr;
   if (order.keys.normalizer) set.rules().normalisation = order.keys.normalizer->name();
-  // Whole lines are anybody's keys: a list of ids.
-  if (!order.keys.cutter.whole_line())
-    set.rules().made_from = key_source_of(order.keys.cutter, order.lines);
+  set.rules().made_from = source_text(order.keys.cutter, order.lines, WholeLines::list);
 }
 
 }  // namespace bloomery::cli

@@ -27,6 +27,7 @@
 #include "report.hpp"
 #include "set_file.hpp"
 #include "set_lines.hpp"
+#include "source_text.hpp"
 #include "units.hpp"
 
 namespace bloomery::cli {
@@ -101,6 +102,7 @@ Examples:
 void add_common_flags(CLI::App& parser, ChangeFlags& flags) {
   add_line_flags(parser, flags.lines);
   add_key_flags(parser, flags.keys, "they are left out and counted");
+  add_same_keys_flag(parser, flags.keys);
   add_key_file_flag(parser, flags.key_file);
   parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
   add_speech_flags(parser, flags.speech);
@@ -147,6 +149,15 @@ class Change {
 
   AnySet& set() { return file_->set; }
   const RedisSet* remote() const { return file_->remote.get(); }
+  // A set without keys may get those of any source.
+  void note_source() {
+    if (set().adds() > 0 || file_->remote) return;
+    const FieldCutter cutter = cutter_of(flags_.keys);
+    const std::string source =
+        source_text(cutter, line_rules_of(flags_.lines, cutter), WholeLines::list);
+    const auto known = parts_of(set().rules().made_from);
+    if (!known || !known->can_match(parts_of(source).value())) set().rules().made_from = source;
+  }
   // What was added to a set on a server is there already.
   void save() {
     if (file_->remote) return file_->remote->tell_adds().value();
@@ -207,6 +218,7 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
   const KindRow& row = *AnySet::find_row(set.kind().name);
   if (flags.multiset) expect_copies(row);
   OnceEach once(row, flags.multiset);
+  change.note_source();
   SetLines set_lines(set, flags.set, flags.keys, Outside::refused);
   const std::uint64_t lines =
       each_key_batch(flags, set_lines, messages, [&](auto keys, const Inputs& inputs) {

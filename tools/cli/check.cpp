@@ -130,6 +130,7 @@ void add_flags(CLI::App& parser, CheckFlags& flags) {
                   "exit with 3 if half a line or more of the matches is probably false");
   add_line_flags(parser, flags.lines);
   add_key_flags(parser, flags.keys, "they count as absent");
+  add_same_keys_flag(parser, flags.keys);
   add_key_file_flag(parser, flags.key_file);
   add_output_flags(parser, flags.output);
   add_speech_flags(parser, flags.speech);

@@ -185,6 +185,7 @@ Command count_command(CLI::App& program) {
                    "exit with 3 if half a line or more has a false count");
   add_line_flags(*parser, flags->lines);
   add_key_flags(*parser, flags->keys, "they are not printed");
+  add_same_keys_flag(*parser, flags->keys);
   add_key_file_flag(*parser, flags->key_file);
   add_output_flags(*parser, flags->output);
   add_speech_flags(*parser, flags->speech);

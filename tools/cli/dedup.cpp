@@ -36,6 +36,7 @@
 #include "report.hpp"
 #include "set_file.hpp"
 #include "set_lines.hpp"
+#include "source_text.hpp"
 #include "state_file.hpp"
 #include "stop_signals.hpp"
 #include "units.hpp"
@@ -119,7 +120,7 @@ class DedupRun {
     file_.emplace(SetFile{std::move(sized.set), {}, flags_.hash.key_file.has_value()});
     set().rules().strip_cr = spelling_.strip_cr;
     if (spelling_.normalizer) set().rules().normalisation = spelling_.normalizer->name();
-    set().rules().made_from = key_source_of(cutter_, lines_);
+    set().rules().made_from = source_text(cutter_, lines_);
   }
 
   void go_on_with_state() {
@@ -149,13 +150,13 @@ class DedupRun {
   RedisSet::Wish remote_wish() {
     const bool strip = crlf_of(flags_.lines, Crlf::keep) == Crlf::strip;
     auto wish = wished_set(want_, flags_.files, lines_, {strip, normalizer_of(flags_.keys)});
-    wish.made_from = key_source_of(cutter_, lines_);
+    wish.made_from = source_text(cutter_, lines_);
     return wish;
   }
 
   void go_on() {
     expect_line_keys(set(), *flags_.state);
-    expect_source(set(), *flags_.state, cutter_, lines_);
+    expect_source(set(), *flags_.state, {cutter_, lines_, flags_.keys.same_keys}, messages_);
     expect_clock(set(), *flags_.state);
     SizedSet sized = kept_set(std::move(set()), want_, *flags_.state);
     file_->set = std::move(sized.set);

@@ -239,6 +239,7 @@ void add_dedup_flags(CLI::App& parser, DedupFlags& flags) {
                 "whether a carriage return at the end of a line counts (keep, the default) or two "
                 "lines that differ only in it are the same (strip)");
   add_key_flags(parser, flags.keys, "they are printed, and counted");
+  add_same_keys_flag(parser, flags.keys);
   add_output_flags(parser, flags.output);
   add_hash_flags(parser, flags.hash);
   add_key_file_flag(parser, flags.hash.key_file);

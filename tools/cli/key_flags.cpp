@@ -109,6 +109,11 @@ void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped
       ->type_name("keep|drop|one");
 }
 
+void add_same_keys_flag(CLI::App& parser, KeyFlags& flags) {
+  parser.add_flag("--same-keys", flags.same_keys,
+                  "believe that keys are written as those of F, whatever F was made from");
+}
+
 EmptyKeys empty_keys_of(const KeyFlags& flags) {
   if (!flags.empty) return flags.part_of_line() ? EmptyKeys::keep : EmptyKeys::one;
   if (*flags.empty == "keep") return EmptyKeys::keep;

@@ -30,11 +30,15 @@ struct KeyFlags {
   bool skip_bad = false;
   Word normalize;
   Word empty;
+  bool same_keys = false;
 
   bool part_of_line() const { return !fields.empty() || csv || tsv || !json_keys.empty(); }
 };
 // `skipped` tells what becomes of a record without a key that is passed over.
 void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped);
+
+// For commands that use a set which is there already.
+void add_same_keys_flag(CLI::App& parser, KeyFlags& flags);
 
 // Refuses flags that do not fit together.
 FieldCutter cutter_of(const KeyFlags& flags);

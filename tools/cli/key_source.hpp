@@ -1,10 +1,12 @@
-// Which part of a line the keys of a set are, in words that are stored with it: the flags that
-// say so, always in the same order and spelling, so that two texts are equal if and only if the
-// keys are made alike.
+// What the keys of a set were made from is stored with it (source_text.hpp has the text): those
+// who ask it, add to it or go on with it are refused where no key of theirs could be one of its.
 //
-//    -k 2,1 -t ':'      -->  -k 2,1 -t :
-//    --csv -t , --column id -->  --csv --column id
-//    none of them       -->  lines
+//    go on with a state     the same source; a list that build made is anybody's, of one part
+//    ask, add, remove       as many parts, from wherever: ids of a list, of a column, of JSON
+//
+// If the set is wrong: nothing here. A set without the text may be anything: keys of several parts
+//          are refused, since earlier versions joined them in another way; others are believed.
+//          --same-keys believes all.
 #pragma once
 
 #include <string>
@@ -13,19 +15,24 @@
 #include <bloomery/engines/lines.hpp>
 #include <bloomery/sets/any_set.hpp>
 
+#include "messages.hpp"
+
 namespace bloomery::cli {
 
-std::string key_source_of(const FieldCutter& cutter, const LineRules& lines);
+struct SourceOrder {
+  const FieldCutter& cutter;
+  const LineRules& lines;
+  bool same_keys = false;
+};
 
-// For a set that is gone on with. Refuses one whose keys were made from something else; one that
-// does not know is believed, but for keys of several parts, which were joined in another way once.
-// Notes the source where none is.
-void expect_source(AnySet& set, const std::string& path, const FieldCutter& cutter,
-                   const LineRules& lines);
+// For a state that is gone on with. Refuses one whose keys were made from something else; warns of
+// one that does not know, and notes the source there.
+void expect_source(AnySet& set, const std::string& path, const SourceOrder& order,
+                   Messages& messages);
 
-// For a list that is asked. Its keys are its whole lines: refuses to ask it with a key of several
-// parts, which none of them is.
-void expect_one_part(const FieldCutter& cutter, const std::string& list);
+// For a set that is asked or changed: refuses keys of another number of parts than it has.
+void expect_parts(const AnySet& set, const std::string& path, const FieldCutter& cutter,
+                  bool same_keys);
 
 // Refuses a window that was told a time later than the clock shows: it would forget nothing until
 // then. Clocks may differ by a third of the window.

@@ -13,6 +13,7 @@
 #include "key_flags.hpp"
 #include "line_feed.hpp"
 #include "remote_set.hpp"
+#include "source_text.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -101,6 +102,7 @@ SetFile read_list(const std::string& path, const ListRules& rules, Messages& mes
                     "too",
                     path));
   set.rules().strip_cr = rules.strip_cr;
+  set.rules().made_from = source_text(whole_lines, reading, WholeLines::list);
   if (rules.normalizer) set.rules().normalisation = rules.normalizer->name();
   return {std::move(set)};
 }

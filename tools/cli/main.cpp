@@ -132,8 +132,15 @@ void refuse_repeats(const CLI::App& parser) {
   }
 }
 
+// CLI11 takes the value [a,b] of a flag that may come again for the two values a and b: a file or a
+// column that is called [a] could not be named, and another would be read in its place.
+void take_values_as_they_are(CLI::App& parser) {
+  for (CLI::Option* option : parser.get_options()) option->allow_extra_args(false);
+}
+
 Exit run_command(CLI::App& program, const Command& command, std::span<char*> arguments,
                  Messages& messages) {
+  take_values_as_they_are(*command.parser);
   Words words = split_words(arguments, *command.parser);
   words.flags.insert(words.flags.begin(), command.parser->get_name());
   // As CLI11 likes them.

@@ -5,6 +5,7 @@
 #include <bloomery/engines/numbers.hpp>
 
 #include "command.hpp"
+#include "key_source.hpp"
 #include "set_file.hpp"
 
 namespace bloomery::cli {
@@ -14,7 +15,9 @@ SetLines::SetLines(const AnySet& set, const std::string& path, const KeyFlags& f
     : set_(set),
       outside_(outside),
       keys_({cutter_of(flags), normalizer_of(flags, set, path), set.rules().strip_cr,
-             flags.skip_bad, empty_keys_of(flags), flags.empty.has_value()}) {}
+             flags.skip_bad, empty_keys_of(flags), flags.empty.has_value()}) {
+  expect_parts(set, path, keys_.cutter(), flags.same_keys);
+}
 
 std::span<const Ordinal> SetLines::ordinals(Lines keys, Lines lines, const Inputs& inputs) {
   const Range range = set_.range().value();
