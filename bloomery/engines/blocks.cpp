@@ -59,7 +59,7 @@ void Block::split(std::string_view delimiter) {
 BlockReader::BlockReader(InputFile file, LineRules rules, std::size_t block_bytes)
     : delimiter_(rules.delimiter), name_(file.name()), block_bytes_(block_bytes) {
   assert(block_bytes_ > 0 && "a block has at least one byte");
-  // Who reads blocks looks at headers as at any record.
+  // The caller handles headers: in a block they are records like any other.
   rules.header = false;
   if (delimiter_.size() == 1 && !rules.csv_separator)
     file_.emplace(std::move(file));
@@ -72,7 +72,7 @@ Result<bool> BlockReader::fill(Block& block) {
   block.ends_.clear();
   block.found_ends_ = lines_.has_value();
   if (failed_) return *failed_;
-  // One long record shall not keep its memory for ever.
+  // Give back the memory of a very long record.
   if (block.capacity_ > 16 * block_bytes_) block.memory_.reset(), block.capacity_ = 0;
   return lines_ ? fill_by_lines(block) : fill_by_bytes(block);
 }
@@ -83,7 +83,7 @@ Error BlockReader::too_long(std::size_t bytes) const {
                                "right?"};
 }
 
-// A pipe that has no more to give now has filled the block, however little that was.
+// If a pipe has no more bytes now, the block counts as full, however little is in it.
 bool BlockReader::full(std::size_t bytes) const { return bytes >= block_bytes_ || !file_->ready(); }
 
 Result<bool> BlockReader::fill_by_bytes(Block& block) {
@@ -158,7 +158,7 @@ Result<bool> BlockInputs::fill(Block& block) {
   for (;; ++turn_) {
     if (!reader_) {
       if (turn_ == files_.size()) return false;
-      // A named pipe that nobody writes to waits as it is opened.
+      // Opening a named pipe waits until somebody opens it for writing.
       if (before_wait_ && !all_regular({files_[turn_]}))
         if (const auto told = before_wait_(); !told) return told.error();
       auto file = InputFile::open(files_[turn_], rules_.decode);

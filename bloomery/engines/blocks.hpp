@@ -7,8 +7,8 @@
 //    Block block;
 //    while (inputs.fill(block).value()) { block.split("\n"); ... block.records ... }
 //
-// fill() must be called in order, by one thread at a time, and does no more than read and look for
-// the last delimiter; split(), the dearer half, may be done by another thread for each block.
+// fill() must be called in order, by one thread at a time; it only reads and finds the last
+// delimiter. split() costs more, and a different thread may call it for each block.
 // A record never spans two blocks or two files; a block holds records of one file. A last record
 // without its delimiter is given one, so that every record of a block ends with it.
 // Limits:  a record that is longer than a block makes it grow; an Error when the system refuses.
@@ -37,13 +37,13 @@ struct Block {
   std::vector<std::string_view> records;
   std::size_t file = 0;        // which of the files, from 0
   bool first_of_file = false;  // its first record is the first of its file
-  // From all files when the block was full; of the files themselves it is less where they are
-  // compressed.
+  // Read so far from all files when the block was filled: decoded bytes, and bytes of the files,
+  // which are fewer where these are compressed.
   std::uint64_t bytes_read = 0;
   std::uint64_t file_bytes_read = 0;
 
   void split(std::string_view delimiter);
-  // The bytes of all records with their delimiters, to be written over by whoever is through.
+  // The bytes of all records with their delimiters; the last user of the block may overwrite them.
   std::span<char> bytes() { return {memory_.get(), size_}; }
 
  private:
@@ -90,7 +90,7 @@ class BlockReader {
   std::size_t block_bytes_;
   std::string carried_;  // the beginning of a record, for the next block
   bool at_end_ = false;
-  std::optional<Error> failed_;  // told by the next fill(), after the records before it
+  std::optional<Error> failed_;  // returned by the next fill(), after the records before it
   std::uint64_t bytes_read_ = 0;
 };
 

@@ -3,7 +3,7 @@
 //    keys --each thread a slice--> shards --each thread one at a time--> payload
 //
 // The kinds divide the work (sets/crew.hpp); threads are lent from here.
-// Limits:  where the system gives no threads the caller's does it all.
+// Limits:  if the system refuses threads, the caller's thread does all the work.
 // Threads: the caller's and those that are started here; all have ended when a call returns.
 #pragma once
 

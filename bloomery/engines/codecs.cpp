@@ -74,7 +74,7 @@ class GzipDecoder final : public Decoder {
     if (done == Z_OK || done == Z_STREAM_END) return step;
     if (done == Z_BUF_ERROR) return last ? failing(step, cut_short("gzip")) : step;
     if (done == Z_MEM_ERROR) return failing(step, no_memory_for("gzip"));
-    // Two bytes of magic and two of method and flags: what is wrong there is no member at all.
+    // Two bytes of magic, two of method and flags: bytes that fail there are not a member at all.
     if (!first_ && stream_.total_in <= 4) return failing(step, garbage_after("gzip"));
     return failing(step, damaged_stream("gzip", stream_.msg != nullptr ? stream_.msg : "unknown"));
   }
@@ -116,7 +116,7 @@ class Bzip2Decoder final : public Decoder {
     step.made = room - stream_.avail_out;
     between_ = done == BZ_STREAM_END;
     if (done == BZ_STREAM_END) return step;
-    // No word for "more input wanted": with room left, it has made all that it can.
+    // bzip2 has no code for "needs more input": if room is left, it has made all that it can.
     const bool dry = last && step.made == 0 && step.taken == in.size();
     if (done == BZ_OK) return dry ? failing(step, cut_short("bzip2")) : step;
     if (done == BZ_MEM_ERROR) return failing(step, no_memory_for("bzip2"));
@@ -149,7 +149,7 @@ class XzDecoder final : public Decoder {
     const lzma_ret done = lzma_code(&stream_, last ? LZMA_FINISH : LZMA_RUN);
     const Decoded step{in.size() - stream_.avail_in, out.size() - stream_.avail_out, {}};
     ended_ = done == LZMA_STREAM_END;
-    // The first call that comes no further is LZMA_OK, the second LZMA_BUF_ERROR.
+    // The first call without progress returns LZMA_OK, the second LZMA_BUF_ERROR.
     const bool dry = last && step.made == 0 && step.taken == 0;
     if (ended_ || (done == LZMA_OK && !dry)) return step;
     if (done == LZMA_BUF_ERROR && !last) return step;
@@ -220,8 +220,8 @@ class ZstdDecoder final : public Decoder {
   bool any_frame_ = false;  // one was read to its end
 };
 
-// Frames, and skippable frames between them. A frame of a dictionary is refused: without it liblz4
-// would try all the same.
+// Frames, and skippable frames between them. A frame that needs a dictionary is refused: liblz4
+// would try to decode it without one.
 class Lz4Decoder final : public Decoder {
  public:
   bool start() {
@@ -247,7 +247,7 @@ class Lz4Decoder final : public Decoder {
   }
 
  private:
-  // Of the first frame: that header is there as a whole.
+  // Only for the first frame, whose header is always whole in the first input.
   bool needs_dictionary(std::span<const char> in) {
     told_dictionary_ = true;
     constexpr unsigned dictionary_flag = 1;
@@ -256,7 +256,7 @@ class Lz4Decoder final : public Decoder {
   }
 
   Error why(std::size_t error) const {
-    // The numbers of errors are no part of what liblz4 promises; their names are all it tells.
+    // liblz4 does not promise the numbers of its errors, so they are told apart by name.
     const std::string name = LZ4F_getErrorName(error);
     if (name == "ERROR_allocation_failed") return no_memory_for("lz4");
     if (name == "ERROR_frameType_unknown" && any_frame_) return garbage_after("lz4");

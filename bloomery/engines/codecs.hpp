@@ -15,7 +15,7 @@ Result<std::unique_ptr<Decoder>> xz_decoder();
 Result<std::unique_ptr<Decoder>> zstd_decoder();
 Result<std::unique_ptr<Decoder>> lz4_decoder();
 
-// The sentences that all of them say.
+// The error messages that they share.
 Error cut_short(const char* codec);
 Error damaged_stream(const char* codec, const char* why);
 Error garbage_after(const char* codec);

@@ -20,7 +20,7 @@ Error no_memory_to(const char* codec) {
   return {Code::no_memory, std::string("there is no memory to compress with ") + codec};
 }
 
-// They fail for want of memory, or because they are called wrongly.
+// They fail when memory runs out, or when they are called wrongly.
 Error refused_by(const char* codec) {
   return {Code::io, std::string(codec) + " can not compress the output; pipe it through '" + codec +
                         "' instead"};
@@ -42,7 +42,7 @@ class GzipEncoder final : public Encoder {
     constexpr std::array<int, 3> ways = {Z_NO_FLUSH, Z_SYNC_FLUSH, Z_FINISH};
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
     stream_.avail_in = static_cast<unsigned>(in.size());
-    // A piece that is not filled was the last.
+    // A piece that is not full was the last one.
     do {
       stream_.next_out = reinterpret_cast<Bytef*>(piece_.data());
       stream_.avail_out = static_cast<unsigned>(piece_.size());
@@ -67,10 +67,10 @@ class Bzip2Encoder final : public Encoder {
     if (started_) BZ2_bzCompressEnd(&stream_);
   }
 
-  // A flush of bzip2 keeps back the last bits of a block, so that nobody could read it: there the
-  // stream is ended, and another follows it.
+  // A flush of bzip2 keeps the last bits of a block back, so a reader could not decode it yet. So a
+  // flush ends the stream here, and a new one follows.
   Result<void> encode(std::string_view in, EncodeUntil until, std::string& out) override {
-    // To run with nothing to take is an error to bzip2.
+    // bzip2 returns an error for BZ_RUN without input.
     if (in.empty() && (ended_ || until == EncodeUntil::more)) return {};
     if (ended_) {
       BZ2_bzCompressEnd(&stream_);
@@ -222,7 +222,7 @@ constexpr std::array<Codec, 5> codecs = {{{".gz", started<GzipEncoder>},
                                           {".zst", started<ZstdEncoder>},
                                           {".lz4", started<Lz4Encoder>}}};
 
-// A file that is only called ".gz" is no compressed file.
+// The suffix needs a name before it: a file called just ".gz" is not compressed.
 const Codec* codec_of(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const auto found = std::find_if(codecs.begin(), codecs.end(), [&](const Codec& codec) {

@@ -29,8 +29,8 @@ class CsvScanner {
 
   explicit CsvScanner(char separator = ',') : separator_(separator) {}
 
-  // Goes on at bytes[from], which must be the byte behind the last one that was looked at: behind
-  // the newline that the last call returned, or, after npos, the first byte that was not yet there.
+  // Continues at bytes[from], which must be the first byte not looked at yet: the one after the
+  // newline that the last call returned, or, after npos, the first byte that is new.
   // Only what lies from `from` on is read, so the buffer may have moved in between.
   // Returns the position of the newline that ends the record; npos: all bytes are looked at, and
   // the record goes on.
@@ -60,7 +60,7 @@ bool csv_field(std::string_view record, char separator, std::size_t number,
 // How many fields it has.
 std::size_t csv_fields(std::string_view record, char separator);
 
-// Is there anything to undo, or is the field what it says?
+// Does the field have quotes to remove?
 constexpr bool csv_quoted(std::string_view field) { return field.starts_with('"'); }
 
 // Writes a quoted field without its quotes; `into` has room for field.size() bytes. Returns how

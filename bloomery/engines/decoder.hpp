@@ -3,9 +3,9 @@
 //    first bytes --recognise--> Decoder or none
 //    file --> | compressed | --decode--> | bytes |         InputFile owns both ends
 //
-// A Decoder opens nothing and reads nothing: it is given bytes and a place to put more, so that the
-// file alone knows about pipes, offsets and waiting. This library knows the seam only;
-// bloomery::text has the codecs (decompress.hpp), and who does not link it reads bytes as they are.
+// A Decoder opens nothing and reads nothing: it gets bytes and a buffer for its output, so that
+// only the file knows about pipes, offsets and waiting. This library has only this interface;
+// bloomery::text has the codecs (decompress.hpp). A program without it reads bytes as they are.
 // Threads: one Decoder, one thread.
 #pragma once
 
@@ -34,16 +34,16 @@ class Decoder {
   virtual ~Decoder() = default;
 
   // Takes some of `in`, makes some of `out`, which has room. `last`: no byte comes after `in`.
-  // Neither takes nor makes nor fails only when it waits for more of the file or, with `last`, at a
-  // good end.
+  // A call that takes nothing, makes nothing and does not fail needs more of the file or, with
+  // `last`, has come to a good end.
   virtual Decoded decode(std::span<const char> in, std::span<char> out, bool last) = 0;
 };
 
 // What the first bytes of a file say about it.
 struct Recognised {
-  bool decided = true;                         // false: so far it may become either
-  std::unique_ptr<Decoder> decoder = nullptr;  // none: the bytes are what they are
-  std::size_t skip = 0;                        // so many of the first bytes are no content
+  bool decided = true;                         // false: needs more bytes to decide
+  std::unique_ptr<Decoder> decoder = nullptr;  // nullptr: the bytes are read as they are
+  std::size_t skip = 0;                        // leading bytes that are not content
 };
 
 // Told the first bytes of a file, at least recognised_bytes of them unless the file is shorter

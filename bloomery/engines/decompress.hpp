@@ -20,9 +20,9 @@
 //    garbage   an Error, also where gzip and bzip2 only warn: it may be a member that was damaged
 //
 // Not through libarchive: version 3.6 does not check the CRC of gzip and takes garbage after a
-// member for the end (docs/dead_ends.md), and both would be lines lost in silence.
+// member for the end (docs/dead_ends.md): both would lose lines silently.
 // Limits:  an xz dictionary above 256 MiB or a zstd window above 128 MiB is refused with the
-//          command that decodes it, so that a few bytes can not ask for gigabytes. A skippable
+//          command that decodes it, so that a few bytes cannot ask for gigabytes. A skippable
 //          frame at the start is taken for zstd.
 // Threads: as Decoder.
 // See:     tests/engines/decompress_test.cpp, with files of the real programs.
@@ -37,7 +37,7 @@ namespace bloomery {
 
 Result<Recognised> open_decompressor(std::string_view first_bytes, bool all = true);
 
-// "gzip" where these are the first bytes of such a stream; nothing where they are none.
+// The codec whose stream begins with these bytes, such as "gzip"; empty: they are not compressed.
 std::string_view compressed_as(std::string_view first_bytes);
 
 }  // namespace bloomery

@@ -18,10 +18,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto progress_interval = std::chrono::milliseconds(100);
-// Milliseconds until the reader of a silent pipe looks again: what others do, or the clock.
+// Milliseconds until the reader of a silent pipe looks again at the other threads and the clock.
 constexpr int busy_wait = 10;
 constexpr int longest_wait = 3'600'000;
-// And how late it may notice that it shall stop.
+// How late it may notice a request to stop.
 constexpr int stop_wait = 100;
 constexpr std::uint64_t first_keys_of_a_pipe = 1'000'000;
 // Adding goes one block after the other: it feeds no more.
@@ -188,7 +188,7 @@ class Printing {
     const bool begins = out_.bytes_written() == 0;
     if (!work.head.empty()) print_head(work.head);
     if (begins && work.head.empty()) out_.append(rules_.mark);
-    // Those that were not tried are no repeats.
+    // Records that were not tried are not repeats.
     if (work.partly && rules_.repeated) return flush();
     if (rules_.repeats_out != nullptr && !work.partly)
       for_each_run(work, false, [&](std::string_view run) { rules_.repeats_out->append(run); });
@@ -273,7 +273,7 @@ class Flow {
     if (!on_threads(threads, [this](unsigned) { work(); })) work();
     // Blocks that were added before an Error came are printed with any number of threads.
     while (!printer_busy_ && printed_ < added_ && printing_.print(at(printed_))) ++printed_;
-    // What was decided is right, also when the run ends with an Error: that is the one to tell.
+    // What is already decided is right and is flushed also after an Error; the first Error wins.
     if (const auto flushed = printing_.flush(); !flushed && !failed_) failed_ = flushed.error();
     if (thrown_) return error_of(thrown_);
     if (failed_) return *failed_;
@@ -292,7 +292,7 @@ class Flow {
       while (going_on() && step(lock, hashing)) {
       }
     } catch (...) {
-      // No sentence yet: it needs memory, of which there may be none.
+      // No message yet: making one needs memory, which may have run out.
       if (!lock.owns_lock()) lock.lock();
       thrown_ = std::current_exception();
     }
@@ -319,12 +319,12 @@ class Flow {
     return true;
   }
 
-  // A checkpoint comes also while nothing else does.
+  // Also wakes up for a checkpoint when nothing else happens.
   void wait(Lock& lock) {
     if (rules_.checkpoint && added_ != saved_ && !checkpoint_due())
       changed_.wait_until(lock, next_checkpoint_);
     else
-      // One that is due waits for whoever adds or prints, and is told.
+      // A checkpoint that is due waits for the thread that adds or prints, which notifies this one.
       changed_.wait(lock);
   }
 
@@ -349,8 +349,8 @@ class Flow {
     if (starving_ && printed_ == read_) flush(lock);
   }
 
-  // A slow pipe (tail -f) shall not wait for a full buffer: nothing to read means time to write,
-  // and to save. Also in the middle of a line, or between two files.
+  // Lines from a slow pipe (tail -f) must not wait for a full buffer: while there is nothing to
+  // read, write and save. Also in the middle of a line, or between two files.
   Result<int> before_wait() {
     Lock lock(mutex_);
     starving_ = true;
@@ -363,7 +363,7 @@ class Flow {
       stopped_waiting_ = true;
       return Error{Code::io, "stopped while waiting for input"};
     }
-    // Others are still at work, and might fail: nobody shall wait for input then.
+    // Other threads are still at work and may fail: then this one must not wait for input.
     if (printed_ != read_ || printer_busy_) return busy_wait;
     if (!rules_.checkpoint || added_ == saved_) return rules_.stop == nullptr ? -1 : stop_wait;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_checkpoint_ - Clock::now());
@@ -406,7 +406,7 @@ class Flow {
       return {};
     });
     starving_ = reader_busy_ = false;
-    // Who is told to stop while no input comes, ends as if there were no more.
+    // A stop request while waiting for input counts as the end of the input.
     if (refused && !stopped_waiting_) input_failed_ = refused;
     ended_ = !got;
     if (!got || !going_on()) return;
@@ -453,10 +453,10 @@ class Flow {
   bool printer_busy_ = false;
   bool stopped_waiting_ = false;
   bool starving_ = false;  // the reader waits for somebody else to write
-  bool ended_ = false;     // there is no further block
+  bool ended_ = false;     // the last block was read
   std::optional<Error> failed_;
   std::exception_ptr thrown_;          // by one of the threads
-  std::optional<Error> input_failed_;  // told after the blocks before it were printed
+  std::optional<Error> input_failed_;  // returned after the blocks before it were printed
 };
 
 }  // namespace

@@ -12,8 +12,9 @@
 // If the set is wrong: a new line looks like a repeat and is LOST from the output (with `repeated`:
 //          printed among the repeats), about `expected_lost` of them. An exact set loses none.
 //          The other way round can not happen: a repeat is never printed as new.
-//          A shared set (AnySet::shared) that fails in the middle: what it surely has of the block
-//          in hand, or may have, is printed before the Error is told; it would not come again.
+//          If a shared set (AnySet::shared) fails in the middle of a block, the lines of the block
+//          that it has or may have are printed before the Error is returned: a later run would take
+//          them for repeats.
 // Limits:  adding is one thread's work at a time, so more than a few threads gain nothing.
 // Threads: one dedup per set at a time; those that are started have ended when it returns. Whatever
 //          is called back is called by one thread at a time, not always the same.
@@ -65,7 +66,7 @@ struct Against {
   MakeKeys make_keys = {};
 };
 
-// The first record of a file, which is no line.
+// The first record of a file when it is a header, not a line.
 struct Head {
   std::string text;
   std::string from;  // the file, for sentences
@@ -80,10 +81,10 @@ struct DedupRules {
   bool refuse_no_key = true;
   // Records with an empty key: kept ones are printed as new, dropped ones nowhere.
   EmptyKeys empty_keys = EmptyKeys::one;
-  // The first record of each file is no line but its head: told before any line of the file is
-  // looked at, and printed once, before the first line. Heads must be equal.
+  // If set, the first record of each file is its header, not a line. Called before any line of that
+  // file is looked at. The header is printed once, before the first line; all must be equal.
   std::function<Result<void>(std::size_t file, std::string_view head)> on_head = {};
-  // What is gone on with has it already: it is not printed again.
+  // The header that a resumed output already has: it is not printed again.
   std::optional<Head> printed_head = {};
   // Bytes that an empty output begins with: a byte order mark.
   std::string_view mark = {};
@@ -108,8 +109,8 @@ MakeKeys keys_without_cr();
 
 // Reads `inputs` to the end. The inputs must not strip carriage returns themselves
 // (LineRules::strip_cr): what is printed are the bytes that came. The set must take text. Flushes
-// the writers but does not close them. When the reader of `out` has gone, the Error is to be
-// ignored: ask out.reader_gone().
+// the writers but does not close them. When the reader of `out` has gone, ignore the Error: ask
+// out.reader_gone().
 Result<DedupReport> dedup(AnySet& set, BlockInputs& inputs, LineWriter& out,
                           const DedupRules& rules = {});
 

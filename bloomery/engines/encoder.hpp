@@ -14,7 +14,7 @@
 
 namespace bloomery {
 
-// How much of what was taken must come out.
+// How much of the input must be in the output.
 enum class EncodeUntil {
   more,     // as it suits the codec: more bytes follow
   flushed,  // all of it, so that a reader can decode it; more bytes follow

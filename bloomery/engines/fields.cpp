@@ -103,7 +103,7 @@ std::string as_csv(const std::string& name) {
   return text + "\"'";
 }
 
-// Columns of one header. A name goes before a number. A word with a comma is always a list, as CSV
+// Columns of one header. A name wins over a number. A word with a comma is always a list, as CSV
 // has it, so that the same words never mean one column here and two there.
 class ColumnFinder {
  public:
@@ -280,7 +280,7 @@ const char* FieldCutter::take_columns(std::string_view record, const CsvColumns&
                                       CutScratch& scratch) const {
   if (record.empty() || record == "\r") return blank_record;
   const bool quotes = rules_.part == KeyPart::csv;
-  // Of CSV the end of a record knows its carriage return.
+  // In CSV a carriage return before the newline belongs to the end of the record.
   if (!quotes && record.ends_with('\r')) record.remove_suffix(1);
   for (const std::size_t column : columns) {
     std::string_view& field = scratch.parts.emplace_back().text;
@@ -304,7 +304,7 @@ const char* FieldCutter::take_values(std::string_view record, CutScratch& scratc
   return nullptr;
 }
 
-// Why there are none; nullptr: they are in the scratch.
+// Puts the parts into the scratch and returns nullptr, or returns why the record has no key.
 const char* FieldCutter::take_parts(std::string_view record, const CsvColumns* columns,
                                     CutScratch& scratch) const {
   scratch.parts.clear();
@@ -320,7 +320,7 @@ const char* FieldCutter::take_parts(std::string_view record, const CsvColumns* c
   return nullptr;
 }
 
-// What most ask for, without the list of parts: it took a sixth longer with it.
+// The most common case, without the list of parts, with which it took a sixth longer.
 Cut FieldCutter::cut_lone_field(std::string_view record) const {
   const auto number = static_cast<std::size_t>(rules_.fields[0].first);
   std::string_view field;

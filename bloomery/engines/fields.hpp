@@ -11,7 +11,7 @@
 // colon, the bytes, a comma. So different parts never give the same key, whatever bytes are in
 // them, and the key does not depend on what separated them. One part is the key as it stands: a
 // list of ids can be asked for in a set that was made from a column.
-// A JSON null is no text: its bytes are the one byte 0xff, which no JSON string can be.
+// A JSON null is not a text: its key is the one byte 0xff, which no JSON string can give.
 // Threads: a cutter is never changed: any number may cut, each with its own CutScratch.
 // See:     docs/format.md "Keys"; tests/engines/fields_test.cpp pins the bytes.
 #pragma once
@@ -50,7 +50,7 @@ struct FieldRules {
   std::vector<FieldSpan> fields = {};
   std::string separator = {};  // fields: empty means blanks; CSV: empty means a comma
   // CSV and TSV: names in the header, numbers where it has no such name, or several of these
-  // separated by commas; a name with a comma is quoted as in CSV; empty: there is no header.
+  // separated by commas; a name with a comma is quoted as in CSV; empty: no header.
   std::vector<std::string> columns = {};
   std::vector<std::string> json_paths = {};
 };
@@ -78,7 +78,7 @@ struct CutScratch {
 
 struct Cut {
   std::string_view key;       // in the record or in the scratch
-  const char* why = nullptr;  // there is none
+  const char* why = nullptr;  // why the record has no key; nullptr: it has one
   bool empty = false;         // all its parts are empty texts or nulls
 };
 
@@ -101,8 +101,8 @@ class FieldCutter {
   // name in one, by number in the other) do not belong together.
   std::string reading_of(std::string_view header) const;
 
-  // `columns` are those of the record's file; unused where there is no header. Each part is
-  // normalised by itself; nulls are not.
+  // `columns` are those of the record's file; unused without a header. Each part is normalised
+  // by itself; nulls are not.
   Cut cut(std::string_view record, const CsvColumns* columns, CutScratch& scratch,
           const Normalizer* normalizer = nullptr) const;
 

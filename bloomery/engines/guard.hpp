@@ -9,16 +9,16 @@
 //               database --found--> the row, also put into the cache
 //                          denied--> "no such row": the set was wrong
 //
-// Without it, keys that do not exist (an attack, a broken client) miss the cache by nature, and
-// each is a query.
+// Without it, keys that do not exist (an attack, a broken client) always miss the cache, and each
+// is a query.
 //
 // If the set is wrong: a key that no row has costs a query, at the rate of the set. A row that the
 //          set was not told of is HIDDEN: so insert() comes before the row can be seen, whoever
 //          writes it, and GuardOptions::audit_every samples for rows that were not told.
-// Limits:  a row that is deleted stays in the set and costs what any stranger costs; make the set
-//          anew from time to time. A maybe for a row that is inserted at this very moment may be
-//          put into the cache as absent: it is believed for the life the cache gives it. Several
-//          threads that miss the same key ask the database each.
+// Limits:  a deleted row stays in the set and costs a query like a false positive; rebuild the set
+//          from time to time. A get that runs during the insert of its row may cache the row as
+//          absent: that is believed until the entry expires. Several threads that miss the same key
+//          each ask the database.
 // Threads: any number may call everything at once. Kinds with shared adds are asked without a lock;
 //          others behind one that is held for the set alone, never for cache or database.
 // See:     docs/jobs.md; guard_test; examples/cache_guard.cpp.
@@ -39,7 +39,7 @@
 
 namespace bloomery {
 
-// What a cache knows of a key: nothing, a value, or that there is none.
+// What a cache knows of a key: nothing, a value, or that no row has it.
 template <class Value>
 struct Cached {
   bool known = false;
@@ -122,8 +122,8 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  // The row of this key, or none. Only a database that fails is an Error; a cache that fails is
-  // counted and gone around.
+  // The row of this key, or nullopt. Only a database that fails is an Error; a cache that fails is
+  // counted and bypassed.
   template <class Key, class Cache, class Database>
   Answer<Database, Key> get(const Key& key, Cache& cache, Database&& database) {
     if (!may_have(key)) return answer_absent(key, database);
@@ -146,7 +146,7 @@ class Guard {
   }
 
   // Before the row can be seen by anybody. On an Error the row must not be written: it would be
-  // hidden. A row that is then not written after all costs what a stranger costs.
+  // hidden. If the row is not written after all, its key costs a query like a false positive.
   template <class Key>
   Result<void> insert(const Key& key) {
     try {
@@ -229,7 +229,7 @@ class Guard {
     }
   }
   bool believed(bool maybe) { return maybe; }
-  // A set that can not answer must say maybe.
+  // A set that cannot answer counts as maybe: no row may be hidden.
   bool believed(const Result<bool>& maybe) {
     if (maybe) return *maybe;
     count(set_failures_);

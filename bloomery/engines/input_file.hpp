@@ -3,7 +3,7 @@
 //    InputFile::open("a.txt")     a path
 //    InputFile::open("-")         descriptor 0, which stays open
 //    InputFile::open(path, open_decompressor)     what is compressed is read as what it holds
-//    InputFile::open(path, open_text())           that, and as UTF-8; no text is refused
+//    InputFile::open(path, open_text())           that, and as UTF-8; refuses what is not text
 //
 // Read, not mapped: a mapped file that is cut short by somebody else kills the reader, and pages of
 // a mapping count as memory of this process (a map of 1 GiB over 4 GiB of input must stay 1 GiB).
@@ -55,7 +55,7 @@ class InputFile {
   std::uint64_t size_bytes() const { return size_bytes_; }
   // Whether read() decodes. Known from the start for a regular file, else after the first read().
   bool compressed() const;
-  // First bytes of the file that are no content: a byte order mark. Known when compressed() is.
+  // Leading bytes of the file that are not content: a byte order mark. Known when compressed() is.
   std::uint64_t skipped() const { return skipped_; }
   // Bytes of the file that were used so far, for a progress bar beside size_bytes(); read() gave
   // more of them than these when it decodes.
@@ -88,7 +88,7 @@ class InputFile {
   std::uint64_t size_bytes_ = 0;
   std::uint64_t skipped_ = 0;
   BeforeWait before_wait_;
-  std::unique_ptr<Unpacking> unpacking_;  // none: read() is the file as it is
+  std::unique_ptr<Unpacking> unpacking_;  // nullptr: read() returns the file as it is
 };
 
 // Opens nothing: says which of these files is missing, a directory or not ours to read, so that a

@@ -16,7 +16,7 @@ namespace bloomery {
 namespace {
 
 constexpr std::uint64_t largest_u32 = std::numeric_limits<std::uint32_t>::max();
-// Each pass reads all input; whoever needs more of them is better served by a sort.
+// Each pass reads all input; with more passes than this, a sort is faster.
 constexpr std::uint64_t most_passes = 1000;
 // Between two looks whether anybody still reads the output. Whole cache lines in both maps.
 constexpr std::uint64_t slice_integers = std::uint64_t{1} << 20;
@@ -277,8 +277,8 @@ Result<Range> parse_range(std::string_view text, IntegerFormat format) {
     if (low && high && *low <= *high) return Range{*low, *high};
   }
   const std::string example = format == IntegerFormat::ipv4 ? "10.0.0.0..10.255.255.255" : "0..999";
-  return Error{Code::bad_input, "'" + std::string(text) + "' is no range; write it as " + example +
-                                    ", with the smaller end first"};
+  return Error{Code::bad_input, "'" + std::string(text) + "' is not a range; write it as " +
+                                    example + ", with the smaller end first"};
 }
 
 }  // namespace bloomery

@@ -49,7 +49,7 @@ struct IntegerRules {
   LineRules lines = {};  // of text and ipv4; what is printed ends with the same delimiter
   // Absent: from the smallest to the largest when the input can be read twice, else 0..2^32-1.
   std::optional<Range> range = {};
-  bool skip_bad = false;           // count what is no number of the range instead of an Error
+  bool skip_bad = false;           // count lines that are not a number of the range; else an Error
   std::uint64_t memory_bytes = 0;  // most bytes for the map; 0: three quarters of the machine
   // Called about every 64 KiB of input.
   std::function<void(const IntegerProgress&)> progress = {};
@@ -70,7 +70,7 @@ struct IntegerReport {
 };
 
 // Reads all files (none: the standard input) and prints what the verb asks for. Flushes `out` but
-// does not close it; when its reader has gone the Error is to be ignored: ask out.reader_gone().
+// does not close it. When its reader has gone, ignore the Error: ask out.reader_gone().
 Result<IntegerReport> run_integers(const std::vector<std::string>& files, const IntegerRules& rules,
                                    LineWriter& out);
 

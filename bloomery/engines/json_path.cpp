@@ -90,8 +90,8 @@ bool is_absence(simdjson::error_code error) {
 }  // namespace
 
 Result<JsonPath> parse_json_path(std::string_view text) {
-  // The parser looks for its kernels once, where it can not throw and aborts without memory. Let it
-  // be now, before a record is read.
+  // The parser chooses its kernels at its first use, in a function that cannot throw and aborts
+  // when memory runs out. So that happens here, before a record is read.
   static_cast<void>(simdjson::get_active_implementation()->name());
   JsonPath path;
   std::size_t at = 0;
@@ -128,9 +128,9 @@ Result<JsonPath> parse_json_path(std::string_view text) {
   return path;
 }
 
-// A document that has told an error is neither gone on with nor rewound, only opened anew: the
-// parser may have left it in any state. The texts of strings and names are unescaped into memory of
-// ours; the parser's own does not tell when the system refused it.
+// After an error a document is neither used further nor rewound, only opened again: the parser may
+// have left it in any state. Strings and names are unescaped into our own memory: the parser's
+// buffer does not report that the system refused it.
 struct JsonReader::Parser {
   ondemand::parser parser;
   // The parser reads some bytes beyond the record; in the reader's block those may not be there.
@@ -255,7 +255,7 @@ JsonReader::Found JsonReader::find(std::string_view record, const JsonPath& path
   std::string_view text;
   bool null = false;
   if (const char* why = parser_->take(value, room, text, null)) return {{}, why};
-  // A string is where it shall be; the rest of the record is overwritten by the next one.
+  // A string is already in the room. Other values are copied: the next record overwrites them.
   char* const place = room.reserve(text.size());
   if (text.data() != place) std::memcpy(place, text.data(), text.size());
   return {room.keep(place, text.size()), nullptr, null};

@@ -10,10 +10,10 @@
 //
 // So "1" and 1 are one key, and so are "true" and true: a list of ids can be asked for whichever
 // way they are written. Of a name that comes twice in an object the first counts.
-// Limits:  the way to the value is checked, and of the whole record its UTF-8, that its quotes and
-//          brackets are closed and that it is one object or array; what else lies beside the way is
-//          not read. A record longer than longest_json has no key: the parser takes up to ten times
-//          its bytes. A parser that gets no memory throws std::bad_alloc.
+// Limits:  the path to the value is checked. Of the whole record only this is checked: that it is
+//          UTF-8, that its quotes and brackets are closed, and that it is one object or array. A
+//          record longer than longest_json has no key: the parser takes up to ten times its bytes.
+//          A parser that gets no memory throws std::bad_alloc.
 // Threads: a path may be used by any number; a reader belongs to one.
 #pragma once
 
@@ -45,7 +45,7 @@ class JsonReader {
 
   struct Found {
     std::string_view key;       // in the room
-    const char* why = nullptr;  // there is none
+    const char* why = nullptr;  // why the record has no key; nullptr: it has one
     bool null = false;          // it is there, and is null
   };
   Found find(std::string_view record, const JsonPath& path, KeyRoom& room);

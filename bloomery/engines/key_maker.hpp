@@ -1,7 +1,7 @@
-// What makes keys of records, as those see it who only hand records on.
+// The interface that makes keys of records, for code that only passes records on.
 //
-// The seam between the library, which needs nobody for it, and bloomery::text, where LineKeys makes
-// keys with the parsers of others.
+// It separates the library, which depends on no parser, from bloomery::text, where LineKeys makes
+// keys with the parsers of other libraries.
 // Threads: one maker, one thread.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace bloomery {
 // What becomes of records whose key is empty: an empty text, a JSON null, or nothing but these.
 enum class EmptyKeys {
   one,   // it is a key like any other
-  keep,  // it is nobody's key: such records are never repeats, and in no set
+  keep,  // it does not count as a key: such records are never repeats and are not added to a set
   drop,  // such records are passed over
 };
 

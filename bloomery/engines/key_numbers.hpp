@@ -38,7 +38,7 @@ class KeyNumbers {
     if (in_slots_ > slots_.size() / 4 * 3) grow();
     return size_ - 1;
   }
-  // A key that is like no other.
+  // A key that is equal to no other.
   std::uint64_t number_alone() {
     append({});
     return size_ - 1;
@@ -50,7 +50,7 @@ class KeyNumbers {
     return slots_.size() * sizeof(slots_[0]) + pieces_.size() * piece_keys * sizeof(Key);
   }
 
-  // Calls for the slot of a key that will be asked for, and some keys later for the key itself.
+  // Prefetch the slot of a key that will be asked for, and some keys later the key itself.
   void prefetch_slot(WideHash hash) const { __builtin_prefetch(&slots_[home(hash)]); }
   void prefetch_key(WideHash hash) const {
     const std::uint64_t slot = slots_[home(hash)];

@@ -2,8 +2,8 @@
 
 namespace bloomery {
 
-// From their bits where they are overfull: the formula goes by keys that were fresh, and there most
-// were not.
+// From their bits where they are overfull: the formula counts keys that were fresh, and an overfull
+// set takes most new keys for repeats.
 double rate_of_others(const std::vector<Against>& others) {
   double rate = 0;
   for (const Against& other : others)

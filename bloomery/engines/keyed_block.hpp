@@ -3,8 +3,8 @@
 //    block --split--> records --keys--> those without a key, or in another set, are left out
 //                                       the others are hashed for one set
 //
-// The first half of the way of a line, the same for whoever remembers lines (dedup.hpp,
-// tallies.hpp): it needs no order, so that any thread may do any block.
+// The first half of the work on a line, shared by dedup.hpp and tallies.hpp. It does not depend on
+// the order of blocks, so any thread may do any block.
 // Threads: one BlockHashing, one thread; the sets are only asked.
 #pragma once
 
@@ -71,7 +71,7 @@ struct KeyedBlock {
   Error no_key_error(const BlockInputs& inputs, std::uint64_t records_before) const;
 };
 
-// The first record of each file that is no line: told to the rules, and given out once.
+// The header of each file: checked by the rules, and printed once.
 class Heads {
  public:
   Heads(const BlockInputs& inputs, const DedupRules& rules) : inputs_(inputs), rules_(rules) {}
@@ -86,7 +86,7 @@ class Heads {
   std::optional<Head> first_ = rules_.printed_head;
 };
 
-// At which the sets that are asked before take a new line for theirs.
+// The rate at which one of the other sets takes a new line for a repeat.
 double rate_of_others(const std::vector<Against>& others);
 
 // What one thread needs to make a block ready to be added.

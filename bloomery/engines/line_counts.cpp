@@ -175,7 +175,7 @@ Result<Guess> sample_start(InputFile& file, std::uint64_t most_bytes, const Samp
   double lines = 1;  // the last may lack its delimiter
   while (decoded < most_bytes) {
     const auto got = file.read(block);
-    // Who reads the lines meets the damage after the good ones; here they only have to be counted.
+    // The reader of the lines reports damage, after the good lines; here it only ends the count.
     if (!got && got.error().code == Code::damaged) return Guess{lines, 0};
     if (!got) return got.error();
     if (*got == 0) return Guess{lines, 0};

@@ -6,7 +6,7 @@
 //    LineKeys keys(cutter, strip_cr, &normalizer, &columns);
 //    for (...) set.add_all(keys.keys_of(lines));                       if none lacks one
 //
-// Where nothing is to be done the lines are the keys, and nothing is.
+// If there is nothing to cut or normalise, the lines are the keys, without a copy.
 // If the set is wrong: nothing here; a record without a key has none, and is counted.
 // Threads: one LineKeys, one thread; what it is made of is shared by all.
 #pragma once

@@ -21,7 +21,7 @@ Error can_not_write(const std::string& name, int error_number) {
   return {Code::io, name + " can not be written: " + std::strerror(error_number)};
 }
 
-// A device or a pipe: no file that could be replaced.
+// A device or a pipe: not a file that can be replaced.
 bool is_special(const std::string& path) {
   struct stat facts {};
   return ::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
@@ -35,8 +35,8 @@ int open_again(const std::string& path) {
   return fd;
 }
 
-// So that a file that was just made is there after a power loss, with the bytes that are synced. As
-// far as the system allows: it is not said where it does not.
+// Makes sure that a new file and its synced bytes are there after a power loss. Best effort: errors
+// are ignored.
 void sync_directory_of(const std::string& path) {
   std::error_code unseen;
   const auto target = std::filesystem::canonical(path, unseen);
@@ -80,13 +80,13 @@ Result<LineWriter> LineWriter::resume(const std::string& path, std::uint64_t byt
   if (fd < 0) return can_not_write(path, errno);
   LineWriter out(fd, path);
   out.owned_ = detail::Descriptor(fd);
-  // Two that write one file would write over each other. Where there are no locks nobody can tell.
+  // Two writers of one file would overwrite each other. Without file locks that goes unnoticed.
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return Error{Code::io, path + " is being written by another run; run again after it"};
   struct stat facts {};
   if (::fstat(fd, &facts) != 0) return can_not_write(path, errno);
   if (!S_ISREG(facts.st_mode))
-    return Error{Code::io, path + " is no regular file, and can not be gone on with"};
+    return Error{Code::io, path + " is not a regular file, so its output cannot be resumed"};
   if (static_cast<std::uint64_t>(facts.st_size) < bytes)
     return Error{Code::mismatch, path + " has " + std::to_string(facts.st_size) + " bytes, where " +
                                      std::to_string(bytes) + " were written"};
@@ -123,7 +123,7 @@ LineWriter::~LineWriter() {
 
 void LineWriter::append_slowly(std::string_view bytes) {
   write_out();
-  // What is as long as the buffer gains nothing from being copied into it.
+  // Bytes as long as the buffer are written directly: a copy would gain nothing.
   if (bytes.size() >= buffer_bytes_) return write_all(bytes);
   std::memcpy(buffer_.get(), bytes.data(), bytes.size());
   used_ = bytes.size();

@@ -42,14 +42,14 @@ class LineWriter {
   // Error with Code::exists when there is such a file and it shall not be replaced.
   static Result<LineWriter> create(const std::string& path, Overwrite overwrite);
 
-  // Goes on writing a file of ours in place, behind its first `bytes`; what is there beyond them is
-  // cut off. Made if it is missing and `bytes` is 0. Error with Code::mismatch when it is shorter.
-  // It is locked (flock) until it is closed: an Error when another writer that resumed it has it.
-  // before_cut() is called when it is locked, and not changed yet; its Error is handed on.
+  // Resumes a file of ours in place after its first `bytes`, and cuts off what follows them. A
+  // missing file is created if `bytes` is 0. Error with Code::mismatch when the file is shorter.
+  // It is locked (flock) until it is closed: an Error when another writer has resumed it.
+  // before_cut() is called when it is locked but not changed yet; its Error is returned.
   static Result<LineWriter> resume(const std::string& path, std::uint64_t bytes,
                                    const std::function<Result<void>()>& before_cut = {});
 
-  // From the first byte on; none: as it is. Not for a writer that goes on with a file.
+  // Compresses from the first byte on; nullptr: no compression. Not for a resumed file.
   void encode_with(std::unique_ptr<Encoder> encoder) { encoder_ = std::move(encoder); }
 
   LineWriter(LineWriter&& other) noexcept;
@@ -78,7 +78,7 @@ class LineWriter {
 
   // Writes out what is gathered.
   Result<void> flush();
-  // Flushes, and returns when it is on disk. What is no regular file has nothing to sync.
+  // Flushes, and returns when it is on disk. Pipes and devices are flushed only.
   Result<void> sync();
   // Flushes, closes what is ours, and gives a created file its name. Once.
   Result<void> close();

@@ -42,7 +42,7 @@ struct LineRules {
   // CSV with this separator: a newline inside quotes ends nothing (csv.hpp), and a quote that is
   // never closed is an Error. The delimiter must be the newline.
   std::optional<char> csv_separator = {};
-  bool header = false;  // the first line of every file is no line of a batch; ask for header()
+  bool header = false;  // the first line of every file is its header(), and not in a batch
 };
 
 using Lines = std::span<const std::string_view>;

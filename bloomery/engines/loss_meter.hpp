@@ -1,8 +1,8 @@
 // How many new lines a set has probably taken for repeats while it filled: the rate at each add,
 // summed up.
 //
-// The rate is asked again only when the set has grown by a part in 32, and taken as linear between:
-// its formula is dear next to an add.
+// The rate is computed again only when the set has grown by 1/32, and taken as linear in between:
+// its formula is expensive compared to an add.
 // Limits:  an expectation; what was truly lost is about its square root away from it.
 // Threads: one.
 #pragma once
@@ -18,7 +18,7 @@ namespace bloomery {
 
 class LossMeter {
  public:
-  // other_rate: at which sets that are asked before this one take a new line for theirs.
+  // other_rate: the rate at which sets asked before this one take a new line for a repeat.
   LossMeter(const AnySet& set, double other_rate) : set_(set), other_rate_(other_rate) {
     measures_ = !set.exact() || other_rate_ > 0;
     if (measures_) rate_ = rate();
@@ -33,7 +33,7 @@ class LossMeter {
 
   // Lines that may be added between two calls of add().
   std::size_t most_at_once() const { return static_cast<std::size_t>(least_step_); }
-  // The same for sets to which every call is a journey.
+  // The same for remote sets, where each call is a round trip.
   std::size_t most_at_once_far() const {
     return static_cast<std::size_t>(std::max<std::uint64_t>(least_step_, set_.capacity() / 32));
   }
@@ -48,8 +48,8 @@ class LossMeter {
   }
 
  private:
-  // The formula goes by the keys that were fresh. Beyond the plan so many are lost, and yet fill
-  // their share, that only the bits tell.
+  // The formula counts the fresh keys. An overfull set takes many new keys for repeats, and those
+  // still set bits: so there the rate comes from the bits.
   double rate() const {
     double own = 0;
     if (!set_.exact()) own = set_.overfull() ? set_.rate_now() : set_.expected_rate_now();

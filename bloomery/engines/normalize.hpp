@@ -1,5 +1,5 @@
-// Keys in one spelling: profiles with a version, stored with a set, so that those who build and
-// those who ask can not disagree.
+// Keys in one spelling: profiles with a version, stored with a set, so that builder and asker
+// always use the same one.
 //
 //    trim/1    no ASCII blanks around it
 //    case/1    trim/1, then A to Z as a to z; all other bytes as they are, valid UTF-8 or not
@@ -10,7 +10,7 @@
 // A profile never changes: sets on disks depend on it. Whatever would give another key for any
 // input is a new version, and the old one stays. For the same reason no profile depends on a table
 // that others change, such as that of Unicode.
-// If a key is not what the profile is for (no URL, no address), it is trimmed and taken as it is.
+// If a key is not what the profile is for (not a URL, not an address), it is only trimmed.
 // Normalising twice is normalising once.
 // Threads: a Normalizer is never changed: any number may use it, each with its own scratch.
 // See:     docs/normalize.md; tests/engines/normalize_test.cpp pins the keys.

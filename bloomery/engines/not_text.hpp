@@ -16,7 +16,7 @@ struct NotText {
   bool unsure = false;      // so few bytes that they may become one
 };
 
-// `all`: there are no more bytes than these.
+// `all`: these are all the bytes of the file.
 NotText find_not_text(std::string_view first_bytes, bool all);
 
 }  // namespace bloomery

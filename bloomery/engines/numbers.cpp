@@ -156,7 +156,7 @@ Result<void> NumberReader::next_text(bool& at_end) {
   const auto lines = inputs_.next();
   if (!lines) return lines.error();
   at_end = lines->empty();
-  // Those at the end of the file before are forgiven.
+  // Blank lines at the end of the previous file are allowed.
   if (inputs_.first_line() == 1) blanks_ = 0;
   for (std::size_t i = 0; i < lines->size(); ++i) {
     const auto value = parse_integer((*lines)[i], rules_.format);
@@ -231,7 +231,7 @@ void NumberReader::note_blank(std::size_t line_in_batch) {
   if (blanks_++ == 0) first_blank_ = inputs_.first_line() + line_in_batch;
 }
 
-// A number follows them, so something is missing where they are.
+// A number follows these blank lines, so they are errors: a number is missing there.
 Result<void> NumberReader::refuse_blanks() {
   const std::uint64_t count = std::exchange(blanks_, 0);
   auto refused =

@@ -3,10 +3,10 @@
 //    text    "  17 \n"  -->  17        u32le, u64le   11 00 00 00  -->  17
 //    ipv4    10.0.0.1   -->  167772161
 //
-// What is no integer, or none of the range, is an Error that names the file and the line (for
-// binary formats: the byte), or is counted and passed over. Signs are refused: "-5" must not become
-// 2^64 - 5, and "+5" is more often a slip (a phone number) than a number. A blank line is no
-// integer either, except at the end of a file, where editors and scripts leave some.
+// A line that is not an integer of the range is an Error that names the file and the line (for
+// binary formats: the byte), or is counted and skipped. Signs are refused: "-5" must not become
+// 2^64 - 5, and "+5" is more often a mistake (a phone number) than a number. A blank line is not an
+// integer either; at the end of a file, where editors and scripts leave some, it is ignored.
 // Threads: one reader, one thread.
 #pragma once
 
@@ -28,7 +28,7 @@ namespace bloomery {
 
 enum class IntegerFormat {
   text,   // one decimal integer a line, blanks and newlines around it allowed; no sign; blank
-          // lines at the end of a file are none
+          // lines at the end of a file are ignored
   u32le,  // 4 bytes each, lowest first
   u64le,  // 8 bytes each, lowest first
   ipv4,   // one dotted address a line: 10.0.0.1

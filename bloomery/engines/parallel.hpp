@@ -45,10 +45,10 @@ inline unsigned wanted_threads(Threads threads) {
   return std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
 }
 
-// Calls work(0) ... work(count - 1), each on a thread of its own, the first on the caller's. False,
-// and no call at all, when the system does not give so many threads: they may wait for each other,
-// so none begins before all are there. Work must not throw. Thread is another than std::jthread
-// only where a test plays a system that has no more.
+// Calls work(0) ... work(count - 1), each on a thread of its own, the first on the caller's. If the
+// system refuses one of the threads, returns false and calls nothing: the calls may wait for each
+// other, so none begins before all threads are there. Work must not throw. Thread differs from
+// std::jthread only in a test that simulates a system without threads.
 template <class Thread = std::jthread, class Work>
 [[nodiscard]] bool on_threads(unsigned count, Work&& work) {
   assert(count >= 1 && "the caller's thread is one");

@@ -38,7 +38,7 @@ Result<IntegerReport> run_sparse_integers(const std::vector<std::string>& files,
 //    a pipe, no range       sparse
 //    a pipe, a range        dense when its map fits the memory, else sparse
 //    files                  dense when its map, for the range that was given or is found by a first
-//                           look, is no larger than what the files hold (or 16 MiB), else sparse
+//                           look, is at most as large as the files (or 16 MiB), else sparse
 //
 // The numbers of a text of that size need about as much when they are held one by one.
 Result<IntegerReport> run_smaller_integers(const std::vector<std::string>& files,

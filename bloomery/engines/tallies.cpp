@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto progress_interval = std::chrono::milliseconds(100);
-// Keys whose slots, and keys that are called for before their turn.
+// How many keys ahead the slots, and the keys themselves, are prefetched.
 constexpr std::size_t slots_ahead = 24;
 constexpr std::size_t keys_ahead = 12;
 // Spools that are not longer than so many times their memory are not packed.

@@ -12,9 +12,9 @@
 //
 // Records without a key, where the rules let them pass, and those with an empty one that is kept
 // are each a line of their own.
-// If the set is wrong: it can not be but where all 128 bits of two hashes agree; then two lines are
-//          taken for one. What a set in `against` takes for its own is not counted:
-//          `expected_lost` of them were none.
+// If the set is wrong: two lines are taken for one only if all 128 bits of their hashes agree.
+//          Lines that a set in `against` has are not counted; about `expected_lost` of them are
+//          false positives of that set.
 // Limits:  35 to 46 bytes of memory a different key, and the spool on disk.
 // Threads: one.
 // See:     tallies_test; docs/cli.md.

@@ -172,7 +172,7 @@ class Unpacked final : public Decoder {
     return true;
   }
 
-  // An Error: it is no text.
+  // Looks at the first decoded bytes; an Error if they are not text.
   std::optional<Error> look() {
     const std::string_view first(middle_.data(), filled_);
     if (const std::string_view codec = compressed_as(first); !codec.empty())

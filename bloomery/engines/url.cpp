@@ -157,7 +157,7 @@ std::string_view crawled_host(std::string_view host) {
   return host;
 }
 
-// `out` stands behind "scheme://". nullptr: there is no host left.
+// `out` points behind "scheme://". Returns nullptr when no host is left.
 char* write_authority(const detail::Authority& authority, std::string_view scheme, UrlLaw law,
                       char* out) {
   if (!authority.user.empty()) {

@@ -9,9 +9,9 @@
 // without a port, and is taken apart here too; any other (user, IPv6, escapes, letters beyond
 // ASCII) is taken apart and judged by uriparser, which would take twice as long to parse a URL as
 // all of this together (docs/normalize.md). url_test compares the two on the plain ones.
-// Limits:  what has no scheme followed by "//", no host, an authority that RFC 3986 does not allow,
-//          or more than 64 KiB, is no URL. Names of hosts are not turned into Punycode or back.
-//          No memory, also inside of uriparser, is thrown as std::bad_alloc.
+// Limits:  a text without a scheme followed by "//", without a host, with an authority that RFC
+//          3986 does not allow, or longer than 64 KiB is not a URL. Host names are not converted to
+//          or from Punycode. If memory runs out, also in uriparser, std::bad_alloc is thrown.
 // Threads: pure but for the scratch, which belongs to one thread.
 #pragma once
 
@@ -32,7 +32,7 @@ struct UrlScratch {
 
 inline constexpr std::size_t longest_url = std::size_t{64} << 10;
 
-// `text` without blanks around it. nullopt: it is no URL. The result is in the room.
+// `text` has no blanks around it. nullopt: it is not a URL. The result is in the room.
 std::optional<std::string_view> normalize_url(std::string_view text, UrlLaw law,
                                               UrlScratch& scratch, KeyRoom& room);
 

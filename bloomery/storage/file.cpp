@@ -35,7 +35,7 @@ auto unless_interrupted(Call call) {
   return answer;
 }
 
-// What a file that is no regular file is called; nothing for a regular one.
+// The name for a file that is not a regular file; nullopt for a regular file.
 std::optional<std::string> odd_file(unsigned mode) {
   if (S_ISREG(mode)) return {};
   if (S_ISDIR(mode)) return "a directory";
@@ -62,7 +62,7 @@ Result<std::filesystem::path> end_of_links(const std::filesystem::path& path) {
   return can_not_read(path.string(), ELOOP);
 }
 
-// Unlike every name of this process; other processes are kept off by O_EXCL.
+// Differs from every other name of this process; O_EXCL protects against other processes.
 std::string fresh_name() {
   static std::atomic<std::uint64_t> names{0};
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
@@ -73,7 +73,7 @@ std::string fresh_name() {
   return name;
 }
 
-// Of a file that has no other.
+// The path of a file without a name.
 std::string name_of(const detail::Descriptor& file) {
   return "/proc/self/fd/" + std::to_string(file.number());
 }
@@ -81,7 +81,7 @@ std::string name_of(const detail::Descriptor& file) {
 constexpr const char* access_list = "system.posix_acl_access";
 
 std::optional<std::vector<char>> attribute_of(const std::string& path, const char* name) {
-  // Asked twice, it may have grown between.
+  // The attribute may grow between the two calls: try again.
   for (int tries = 0; tries < 3; ++tries) {
     const ssize_t length = ::getxattr(path.c_str(), name, nullptr, 0);
     if (length < 0) return {};
@@ -95,8 +95,8 @@ std::optional<std::vector<char>> attribute_of(const std::string& path, const cha
   return {};
 }
 
-// The access list of a file, or none, also where the directory would have given one to a new file.
-// False when the rights that the mode stands for may not be those that it says.
+// Gives a file the access list of another; if that has none, removes a list that the directory gave
+// by default. False when the mode bits may then not mean what they say.
 bool copy_access_list(const std::string& from, int to, bool group_kept) {
   const auto list = attribute_of(from, access_list);
   if (list) return group_kept && ::fsetxattr(to, access_list, list->data(), list->size(), 0) == 0;
@@ -134,7 +134,7 @@ Result<StoredFile> StoredFile::open(const std::filesystem::path& path) {
   StoredFile file;
   file.name_ = path.string();
   struct stat facts {};
-  // Looked at before it is opened: opening some devices is an act (a tape rewinds).
+  // Checked before it is opened: opening some devices has effects (a tape rewinds).
   if (::stat(path.c_str(), &facts) != 0) return can_not_read(file.name_, errno);
   if (const auto odd = odd_file(facts.st_mode))
     return Error{Code::io, file.name_ + " is " + *odd + "; name a regular file"};
@@ -234,7 +234,7 @@ Result<DurableFile> DurableFile::create(const std::filesystem::path& target, Ove
       return Error{Code::io, file.name_ + " is " + *odd + "; name a regular file"};
     if (overwrite == Overwrite::refuse)
       return Error{Code::exists, file.name_ + " exists and was not to be overwritten"};
-    // A rename asks only the directory. Who protects a file means the file.
+    // A rename checks only the rights of the directory, but a write-protected file must stay.
     if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0)
       return file.refused("", errno);
   }
@@ -267,8 +267,8 @@ DurableFile::DurableFile(DurableFile&& other) noexcept
 // list decide, and the umask can not be asked for without changing it under other threads.
 Result<void> DurableFile::make_temporary(unsigned mode) {
 #ifdef O_TMPFILE
-  // A file without a name goes with its process, however that ends. It gets its name through /proc;
-  // where that is not there, it has one from the beginning.
+  // A file without a name goes away with its process, however that ends. It gets its name through
+  // /proc; without /proc it has a name from the beginning.
   file_ = detail::Descriptor(unless_interrupted(
       [&] { return ::openat(directory_.number(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode); }));
   if (file_.is_open() && ::access(name_of(file_).c_str(), F_OK) == 0) return {};

@@ -59,7 +59,7 @@ enum class Reading {
 
 class StoredFile {
  public:
-  // Refuses what is missing, not ours to read, or no regular file (a pipe would block for ever).
+  // Refuses a file that is missing, not readable, or not regular (a pipe would block for ever).
   static Result<StoredFile> open(const std::filesystem::path& path);
 
   std::uint64_t size_bytes() const { return size_bytes_; }
@@ -67,15 +67,15 @@ class StoredFile {
   // Fills all of `into`; an Error when the file ends before.
   Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
 
-  // The whole file. Writes to these bytes stay in memory. An Error when the length is no longer
-  // what it was at open(). An empty file gives an empty Memory.
+  // The whole file. Writes to these bytes stay in memory. An Error when the length has changed
+  // since open(). An empty file gives an empty Memory.
   Result<Memory> map(Reading reading) const;
 
   // The whole file, read into memory of our own: what others do to it later does not matter.
   Result<Memory> copy() const;
 
-  // Brings bytes of a mapping of this file into memory. Without it, a disk that can not read them
-  // is told by SIGBUS at the first touch; with it, by an Error. (Linux 5.14; before: does nothing.)
+  // Brings bytes of a mapping of this file into memory. If the disk cannot read them, this returns
+  // an Error; without it, the first access raises SIGBUS. (Linux 5.14; before: does nothing.)
   Result<void> load(std::span<const std::byte> mapped) const;
 
  private:
@@ -86,11 +86,12 @@ class StoredFile {
 
 class DurableFile {
  public:
-  // Nothing under the target's name changes before commit(). A symbolic link is followed: what it
-  // points to is written. An existing file gives owner, mode, access list and extended attributes
-  // to the new one, which never has wider rights: those that can not be kept are left out. Another
-  // gets `mode`, less the umask. Refuses, before anything is written, a target that is no regular
-  // file or is write-protected, and a directory that is missing or not ours to write to.
+  // Nothing under the target's name changes before commit(). A symbolic link is followed: the file
+  // it points to is written. The new file takes owner, mode, access list and extended attributes
+  // from an existing one, and never gets wider rights: what cannot be kept is left out. Without an
+  // existing file it gets `mode`, less the umask. Refuses, before anything is written, a target
+  // that is not a regular file or is write-protected, and a directory that is missing or not
+  // writable.
   static Result<DurableFile> create(const std::filesystem::path& target, Overwrite overwrite,
                                     unsigned mode = 0666);
 

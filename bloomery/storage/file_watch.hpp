@@ -1,5 +1,5 @@
-// Whether a file is still what it was: for those who map it, and whose answers are as good as the
-// bytes that others leave alone.
+// Tells whether a file has changed: for programs that map it, whose answers are wrong if somebody
+// else writes to it.
 //
 //    auto watch = FileWatch::begin("seen.set");          before it is opened
 //    auto set = Set<BlockedBloom>::open("seen.set");

@@ -51,8 +51,8 @@ struct Image {
 
 struct SaveOptions {
   Overwrite overwrite = Overwrite::replace;
-  // Called when all is written and nothing has its name yet; its Error is handed on. For sets whose
-  // bytes come from files that others may write to (FileWatch).
+  // Called when all is written and the file does not have its name yet; its Error is returned. For
+  // sets whose bytes come from files that others may write to (FileWatch).
   std::function<Result<void>()> before_commit = {};
   // Gets the new file, locked (flock) since before it had its name.
   detail::Descriptor* locked = nullptr;
@@ -80,8 +80,8 @@ struct OpenOptions {
 // secret key in it is for its owner only (mode 0600); one that is replaced keeps its mode.
 Result<void> save_image(const std::filesystem::path& path, const Image& image,
                         const SaveOptions& options = {});
-// Code::not_ours, unsupported or damaged say what is wrong with the bytes, io that they can not be
-// had, mismatch that the secret key is missing or another one.
+// Code::not_ours, unsupported or damaged: something is wrong with the bytes. io: they cannot be
+// read. mismatch: the secret key is missing or wrong.
 Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& options = {});
 // Does the file begin like an image? False when it can not be read.
 bool is_image(const std::filesystem::path& path);

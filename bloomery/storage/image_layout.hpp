@@ -3,9 +3,8 @@
 //    0      superblock A    8192  directory        payloads, each on a 4096 boundary
 //    4096   superblock B    ...   chunk checksums  (2 MiB from 1 GiB on)
 //
-// Offsets follow from lengths: lay_out() is the only place that knows how, the writer obeys it and
-// the reader demands it. So regions that overlap, leave the file or wrap round can not be written
-// down in a form that is accepted.
+// Offsets follow from lengths: lay_out() alone computes them, the writer uses it and the reader
+// requires it. So the reader accepts no file whose regions overlap, leave the file or wrap round.
 // Each table of fields is listed once (each_field) and serves both directions. What is decoded is
 // encoded again and compared, which shows any unused byte that is not zero.
 // Limits:  private to storage/; docs/format.md is for everybody else.

@@ -59,7 +59,7 @@ bool starts_with_magic(std::span<const std::byte> bytes) {
          std::memcmp(bytes.data(), detail::magic.data(), detail::magic.size()) == 0;
 }
 
-// What a stranger's file begins with, fit for a terminal.
+// The first bytes of a file that is not an image, made printable.
 std::string quoted(std::span<const std::byte> bytes) {
   constexpr char digits[] = "0123456789abcdef";
   std::string text = "'";
@@ -130,8 +130,8 @@ Result<void> check_slots(const About& about, const Slots& slots) {
   return {};
 }
 
-// Unknown ro_compat flags forbid to write to the file, which nobody does: the mapping is private
-// and saving makes a new file. Unknown compat flags forbid nothing.
+// Unknown ro_compat flags forbid writing to the file, which this library never does: the mapping is
+// private and saving makes a new file. Unknown compat flags forbid nothing.
 Result<void> check_usable(const About& about, const Superblock& block, std::uint64_t size) {
   if (block.incompat != 0)
     return about.unsupported("it uses features (flags " + std::to_string(block.incompat) +
