@@ -6,13 +6,13 @@
 //                [--seed N]
 //
 // The table has the columns `id bigint primary key` and `name text`. Three waves of requests:
-// `legitimate` asks for rows of the table, `attack` for random ids that it has not, `inserted` asks
-// for rows, adds them to the table and asks again. Every answer is held against a copy of the
-// table; one that is wrong makes the program end with 1. Added rows stay in the table; what was put
-// into Redis has names of its own and lives for ten minutes.
+// `legitimate` asks for rows of the table, `attack` for random ids that are not in it, `inserted`
+// asks for rows, adds them to the table and asks again. Every answer is compared with a copy of the
+// table; a wrong one makes the program end with 1. Added rows stay in the table; what was put into
+// Redis has names of its own and expires after ten minutes.
 //
-// If the set is wrong: an id that no row has costs a query, at the rate R. No row is hidden: the
-// set is told of each before it is written.
+// If the set is wrong: an id that no row has costs a query, at the rate R. No row is hidden: each
+// id is added to the set before its row is written.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -208,7 +208,7 @@ class Database {
   std::string table_;
 };
 
-// What it is like without a guard: every id may be there.
+// A set that says maybe to every id, for the run without a guard.
 struct Everything {
   bool may_contain(Id) const { return true; }
   bool add(Id) { return true; }
@@ -216,8 +216,8 @@ struct Everything {
 
 using Ids = bloomery::Set<bloomery::BlockedBloom>;
 
-// Errors are thrown as Failure by value(), for half a demonstration is of no use. A server would
-// answer with an error and go on.
+// value() throws errors as Failure, which ends the demonstration. A server would answer with an
+// error and continue.
 template <class Set>
 class Demonstration {
  public:
@@ -238,7 +238,7 @@ class Demonstration {
       while (rows_.contains(id));
       ask(id);
     });
-    // Also before the row is there: neither set nor cache may stick to that answer.
+    // Asks also before the row is there: neither set nor cache may keep that answer.
     wave(label, "inserted", options.insert, [&] {
       const Id id = ids_.back() + 1;
       ask(id);
@@ -298,7 +298,7 @@ std::uint64_t demonstrate(const Options& options, std::string_view label, std::u
   Rows rows = database.everything().value();
   if (rows.empty())
     throw bloomery::Failure({Code::bad_input, "the table " + options.table + " has no rows"});
-  // A name of its own for each run: none finds what another has left in the cache.
+  // Each run has its own name, so that it does not find what another run left in the cache.
   const std::string prefix = "cache_guard:" + std::to_string(std::random_device{}()) + ":";
   auto cache = RedisCache::connect(options.redis, prefix, options.remember_absent).value();
 
@@ -311,7 +311,7 @@ std::uint64_t demonstrate(const Options& options, std::string_view label, std::u
   return demonstration.wrong();
 }
 
-// Hardened, for attackers who know the hash could work out ids that pass.
+// Hardened: attackers who know the hash could compute ids that pass.
 Ids set_of_ids(const Rows& rows, const Options& options, std::uint64_t seed) {
   std::mt19937_64 secret(seed ^ 0x5ec2e7);
   Ids ids({.keys = rows.size() + options.insert, .rate = options.rate},

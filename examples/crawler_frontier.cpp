@@ -6,18 +6,18 @@
 // Gives each page to one worker, takes the links it finds there, and prints the URLs of the pages
 // it has crawled. FILE stands for the web, a page in a line: URL<TAB>LINK LINK... A worker ends
 // when nothing is left to do or in hand anywhere (exit code 0); SIGTERM ends it after the pages in
-// hand (3). The set holds URLs as the profile crawl/1 spells them, the queue as they were found, to
-// fetch them so.
+// hand (3). The set holds URLs as the profile crawl/1 spells them, the queue holds them as they
+// were found, since that is what must be fetched.
 //
 //    take   todo -> working            done   working is forgotten, and only then
 //    links  ask the set; journal those it has not; add them to it; journal of the new ones -> todo
 //
-// Each arrow is one script, which does the same again when its answer was lost and it is sent
-// twice. A worker that is started again, or whose lease has ended (any other sees to that), leaves
-// pages in hand, which go back, and a journal: links perhaps marked in the set and not yet in the
-// queue. All of those go to the queue. So a crash can repeat, never lose: the pages in hand, and of
-// the journal what another worker has found before it was taken over. A frontier that was
-// lost, keys deleted or the server empty, ends its workers with 2 (crawler_queue.hpp).
+// Each arrow is one idempotent script: it may be sent again when its answer was lost. A worker that
+// is started again, or whose lease has ended (any other worker notices), leaves pages in hand and a
+// journal: links that may be marked in the set but are not in the queue yet. Both go back to the
+// queue. So a crash can repeat work but never lose it: it can repeat the pages in hand, and those
+// links of the journal that another worker has also found. A frontier that was lost (keys deleted,
+// or the server empty) ends its workers with 2 (crawler_queue.hpp).
 //
 // If the set is wrong: a new page is taken for an old one, at the rate R, and never crawled. Links
 //          whose answer was lost may be old: they are crawled, and counted as in_doubt.
@@ -86,7 +86,7 @@ struct Counts {
   std::uint64_t repeats = 0;     // links that were not
   std::uint64_t in_doubt = 0;    // links that may have been new, and were queued
   std::uint64_t retaken = 0;     // pages that a worker had in hand when it ended
-  std::uint64_t refused = 0;     // links that are no http or https URL, or too long
+  std::uint64_t refused = 0;     // links that are not http or https URLs, or too long
 };
 
 volatile std::sig_atomic_t stop_asked = 0;
@@ -203,8 +203,8 @@ class Frontier {
                                              .normalisation = std::string(normalizer_.name())})
         .value();
   }
-  // A set whose queue is gone holds pages that nobody would crawl. So the set has a key that is no
-  // page: it comes after the token, and before all pages.
+  // If the queue is lost but the set is not, the set holds pages that nobody would crawl. To notice
+  // that, the set has a key that is not a page, added after the queue's token and before all pages.
   void begin() {
     const std::string mark = "frontier " + queue_.name();
     const bool marked = seen_.may_contain(mark).value();
@@ -292,7 +292,7 @@ class Graph {
     }
     file_.clear();
   }
-  // nullopt: there is no such page.
+  // nullopt: the file has no such page.
   std::optional<std::string> links_of(const std::string& url, Frontier& frontier) {
     room_.clear();
     const auto found = place_of_.find(std::string(frontier.key_of(url, room_)));
@@ -348,7 +348,7 @@ int run(const Options& options) {
   bool warned = false;
   for (Texts pages; !(pages = frontier.take()).empty();) {
     for (const std::string& url : pages) crawl(url, graph, frontier);
-    // What is said to be done must have been printed.
+    // A page must be printed before it is reported as done.
     if (!std::cout.flush()) throw Failure({Code::io, "the output can not be written"});
     frontier.done(pages.size());
     if (frontier.overfull() && !std::exchange(warned, true))

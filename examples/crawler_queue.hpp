@@ -4,10 +4,10 @@
 //    {NAME}:found:W     journal of W           {NAME}:lease:W     W lives; whose process it is
 //    {NAME}:frontier    a token of this crawl; how long each list is that is not empty
 //
-// All lie in one slot. Each step is one script, which does the same again when its answer was lost
-// and it is sent twice. To Redis a list that was deleted is an empty one, and a crawl without pages
-// is complete. So each script holds the token and the lengths of the lists it works on against what
-// is there, and look_at_others, without which no worker ends, those of all lists.
+// All lie in one slot. Each step is one idempotent script: it may be sent again when its answer was
+// lost. Redis does not tell a deleted list from an empty one, and a crawl with empty lists would
+// look complete. So each script checks the token, and the stored lengths of the lists it works on;
+// look_at_others, which every worker calls before it ends, checks the lengths of all lists.
 // Limits:  a Failure is thrown when the server does not answer, or not as it should.
 // Threads: one; give each thread a Queue of its own.
 // See:     crawler_frontier.cpp; docs/jobs.md "A crawler frontier".

@@ -4,8 +4,8 @@
 //    DIR/7/list.blm ...      the files of generation 7, never changed once the link names them
 //    DIR/8/...               one in the making, or left behind by a run that was killed
 //
-// Who reads sees all files of one generation, before or after a change, whenever the power fails.
-// What is replaced is deleted; programs that have it open or mapped keep it until they let go.
+// A reader sees all files of one generation, before or after a change, even after a power loss. A
+// replaced generation is deleted; programs that have its files open or mapped keep them.
 // Limits:  one machine: locks are flock(2).
 // Threads: one object, one thread.
 #pragma once
@@ -34,7 +34,7 @@ class Generations {
  public:
   explicit Generations(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-  // The name of the generation in force; none when there is no directory or nothing in it yet.
+  // The name of the generation in force; nullopt when the directory is missing or still empty.
   bloomery::Result<std::optional<std::string>> current() const {
     std::error_code failed;
     const auto named = std::filesystem::read_symlink(directory_ / "current", failed);
@@ -101,7 +101,7 @@ class Generations {
     return !name.empty() && name.size() < 20 &&
            std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
   }
-  // What can not be deleted now is in nobody's way, and is tried again next time.
+  // A generation that cannot be deleted now does no harm, and is tried again next time.
   void delete_others() const {
     std::error_code failed;
     for (std::filesystem::directory_iterator entry(directory_, failed), end; entry != end;

@@ -9,7 +9,7 @@
 //                         IPv6 --> hash set, 16 to 23 bytes a visitor
 //
 // Common and combined log format, and lists of one address a line. IPv4 is four decimal numbers;
-// 010.1.1.1, which some programs read as octal, is no address here. ::ffff:1.2.3.4 is 1.2.3.4.
+// 010.1.1.1, which some programs read as octal, is not an address here. ::ffff:1.2.3.4 is 1.2.3.4.
 // If the set is wrong: it is not. Two IPv6 addresses are one visitor if 128 bits of hash agree.
 // Limits:  the state takes 512 MiB of disk, and is saved at the end: of a run that is killed
 //          (SIGKILL) nothing is remembered. SIGINT and SIGTERM end a run as the end of its input
@@ -47,12 +47,12 @@ constexpr const char* usage =
     R"(usage: ip_visitors [--state DIR] [--mark] [--skip-bad] [FILE...]
 
 Prints the lines whose address visits for the first time. A line begins with its address
-(common and combined log format, or one address a line); FILE may be compressed, and is the
-standard input if there is none.
+(common and combined log format, or one address a line). FILE may be compressed; without FILE,
+reads the standard input.
 
   --state DIR   remember visitors from run to run; made if it is missing
   --mark        print every line, after "first" or "again" and a tab
-  --skip-bad    lines without an address are no reason for exit code 2
+  --skip-bad    exit with 0 although some lines have no address
 
 Counts go to standard error. Exit codes: 0 good, 2 error or bad lines.
 )";
@@ -139,7 +139,7 @@ class Visitors {
       else if (const auto* ipv4 = std::get_if<Ipv4>(&addresses[i]))
         ipv4_keys_.push_back(*ipv4);
     }
-    // All bits of a batch are called for at once.
+    // add_all prefetches, so many bits of a batch are fetched at once.
     ipv4_.add_all(ipv4_keys_, std::span<bool>(fresh_).first(ipv4_keys_.size()));
     for (std::size_t i = 0, key = 0; i < addresses.size(); ++i)
       if (std::holds_alternative<Ipv4>(addresses[i])) first[i] = fresh_[key++];
@@ -200,7 +200,7 @@ class Walk {
   Result<void> one(const std::string& path) {
     auto file = bloomery::InputFile::open(path, bloomery::open_decompressor);
     if (!file) return file.error();
-    // Whoever reads what we print must not wait for a line that nobody has written yet.
+    // Flush before waiting for input: our reader must not wait for lines already handled.
     file->before_wait([this]() -> Result<int> {
       if (auto flushed = out_.flush(); !flushed) return flushed.error();
       if (asked_to_stop != 0) return Error{bloomery::Code::io, "stopped"};
@@ -235,7 +235,7 @@ class Walk {
     }
   }
 
-  // A log of nothing but garbage must not write as much again.
+  // A log full of bad lines must not cause as many messages.
   void name_bad(std::string_view line, const std::string& file, std::uint64_t number) {
     constexpr std::uint64_t most_named = 20;
     if (++counts_.bad <= most_named)
@@ -285,7 +285,7 @@ int run(const Options& options) {
   if (!visitors) return refuse(visitors.error());
   Walk walk(options, *visitors);
   auto walked = walk.all();
-  // What was not printed was not told: the visitors of this run stay new.
+  // The output failed, so the state is not saved: the visitors of this run stay new.
   if (!walked && !walk.reader_gone()) return refuse(walked.error());
   if (!walked) return 2;
   if (auto saved = visitors->save(); !saved) return refuse(saved.error());

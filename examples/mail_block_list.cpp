@@ -10,10 +10,10 @@
 //                                 list (Cascade)             --maybe-->  blocked,  else pass
 //
 // Every blocked address is blocked, no allowed one is, and of those in neither list one in ten
-// thousand is (--rate). The list takes about 22 bits a line of the files and is built straight into
-// them, however long the addresses are.
-// An update is in force in one step (generations.hpp); who checks notices it with the next lines
-// and goes on.
+// thousand is (--rate). The list takes about 22 bits a line of the files, however long the
+// addresses are, and is built without holding the addresses in memory.
+// An update takes effect in one step (generations.hpp); running checks notice it with the next
+// lines and use it.
 // Limits:  45 bytes of memory for each allowed address while a list is built. Blocked addresses
 //          that come from a pipe take 8 bytes each, unless --keys says how many there are.
 // See:     docs/jobs.md "A mail block list"; tests/tools/example_mail_block_list_test.py.
@@ -71,7 +71,7 @@ update   builds tonight's list, which is in force in one step
                     lists have now
 add      blocks more addresses until an update has them
 check    prints every line after "blocked", "pass" or "bad" (no address), and a tab
-  --skip-bad        lines that are no addresses are left out and counted; else they are an error
+  --skip-bad        lines that are not addresses are left out and counted; else they are an error
 
 Exit codes: 0 good, 2 error.
 )";
@@ -99,7 +99,7 @@ bloomery::LineRules line_rules() {
 const bloomery::Hasher hasher{};
 constexpr std::string_view profile = "email/1";
 
-// Addresses to keys; an empty key where a line is no address.
+// Addresses to keys; an empty key where a line is not an address.
 class Keys {
  public:
   Lines of(Lines lines) {
@@ -128,7 +128,8 @@ struct Place {
   }
 };
 
-// Calls take(hash, place, line) for every address of the files; returns how many lines were none.
+// Calls take(hash, place, line) for every address of the files; returns how many lines were not
+// addresses.
 template <class Take>
 std::uint64_t each_address(const Files& files, bool skip_bad, Take&& take) {
   if (files.empty()) return 0;  // Inputs would read the standard input
@@ -151,7 +152,7 @@ std::uint64_t each_address(const Files& files, bool skip_bad, Take&& take) {
   }
 }
 
-// Gathers hashes into calls that are worth their while.
+// Gathers hashes into batches, since small calls would cost more.
 template <class Flush>
 class Batch {
  public:
@@ -175,8 +176,8 @@ struct InForce {
   std::optional<Additions> today;
 };
 
-// None when there was no update yet. A generation that is replaced while it is opened is left for
-// the one that replaced it.
+// nullopt when there was no update yet. If a generation is replaced while it is being opened, opens
+// the new one instead.
 std::optional<InForce> open_in_force(const examples::Generations& state) {
   for (;;) {
     const auto now = state.current().value();
@@ -201,8 +202,9 @@ void say(std::string_view what, std::uint64_t count) {
 
 // --- update ------------------------------------------------------------------------------------
 
-// What was added by day is dropped when tonight's lists have it themselves. The rest was added
-// after they were written, perhaps: to drop it would let through what somebody has just blocked.
+// An address that was added by day is dropped when tonight's lists have it themselves. The others
+// may have been added after those lists were written: dropping one could unblock an address that
+// somebody has just blocked.
 class Update {
  public:
   explicit Update(const Options& options)
@@ -257,7 +259,7 @@ class Update {
   }
 
   void put_in_force(const bloomery::AnySet& list) {
-    // Those who add wait from here on, and what they have added is in what is read now.
+    // From here on `add` waits, and what it has added so far is in what is read now.
     state_.lock(true).value();
     Additions left{bloomery::Want{}};
     if (const auto now = open_in_force(state_); now && now->today && !options_.forget_today)
@@ -311,7 +313,7 @@ void update(const Options& options) {
 // --- add ---------------------------------------------------------------------------------------
 
 void add(const Options& options) {
-  // All of the input before the lock: whoever types it may take his time.
+  // Reads all input before it takes the lock: somebody may be typing it.
   std::vector<WideHash> hashes;
   const std::uint64_t bad = each_address(options.files, options.skip_bad,
                                          [&](WideHash hash, auto&&...) { hashes.push_back(hash); });
@@ -375,7 +377,7 @@ void check(const Options& options) {
   bloomery::LineWriter out(STDOUT_FILENO, "standard output");
   Answers answers;
   while (out.good()) {
-    // Whoever waits for our answers must not wait for his own next question.
+    // Flush before waiting for input: a program may wait for our answer before it sends more.
     if (!inputs.ready()) out.flush().value();
     const Lines lines = inputs.next().value();
     if (lines.empty()) break;
@@ -408,7 +410,7 @@ T number_of(std::string_view flag, std::string_view word) {
   return value;
 }
 
-// None: what was given is no use of it.
+// nullopt: the command line is not valid; the caller prints the usage.
 std::optional<Options> read_options(std::span<char*> words) {
   if (words.empty()) return std::nullopt;
   Options options{.verb = words[0]};
