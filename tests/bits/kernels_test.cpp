@@ -302,7 +302,7 @@ TEST_P(KernelRow, RepeatInsideABatchIsFreshOnlyTheFirstTime) {
   }
 }
 
-// One line; whichever bit of the mask is missing, the answer is no and adding is fresh.
+// One line: if any one bit of the mask is missing, asking answers no and adding reports fresh.
 TEST_P(KernelRow, NoticesEachSingleMissingBitOfALine) {
   std::mt19937_64 random(5);
   for (unsigned probes = 1; probes <= max_line_probes; ++probes)

@@ -89,7 +89,7 @@ TEST(Blocks, APipeGivesWhatItHas) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   BlockInputs inputs({"/dev/fd/" + std::to_string(ends[0])});
-  // Told before it waits, and as often as is wanted; the opening of a pipe may wait too.
+  // Called before it waits, as often as it asks to be; opening a pipe may wait too.
   int waits = 0;
   inputs.before_wait([&]() -> Result<int> {
     if (++waits == 4) ::close(ends[1]);

@@ -16,7 +16,7 @@
 namespace bloomery {
 namespace {
 
-// What a server keeps, whatever becomes of those who use it.
+// What a server keeps after its clients have failed.
 struct Server {
   std::unordered_set<std::uint64_t> hashes = {};
   std::uint64_t keys_until_it_fails = ~std::uint64_t{0};
@@ -156,7 +156,7 @@ TEST_F(SharedDedup, WhatItHasIsPrintedAndTheRestComesWithTheNextRun) {
       const int had = (keys + 1) / 2;
       EXPECT_EQ(server.hashes.size(), static_cast<std::size_t>(had));
       EXPECT_EQ(first.lines, numbers(0, had)) << threads << " threads, " << keys << " keys";
-      // Lines that were not tried are no repeats.
+      // Lines that were not tried are not repeats.
       EXPECT_TRUE(numbers(0, had).starts_with(first.repeats)) << first.repeats;
       server.keys_until_it_fails = ~std::uint64_t{0};
       const Printed second = run(server, path, {.threads = {threads}});
@@ -165,7 +165,7 @@ TEST_F(SharedDedup, WhatItHasIsPrintedAndTheRestComesWithTheNextRun) {
     }
 }
 
-// It ended the program: nobody caught it in the thread that adds.
+// Once an exception in the adding thread was not caught and ended the program.
 TEST_F(SharedDedup, AnEstimateThatFailsEndsTheRunWithItsSentence) {
   constexpr int count = 3000;
   const std::string path = scratch.file("in", pairs(count));

@@ -79,7 +79,7 @@ TEST(JsonPath, RefusesWhatIsNoPath) {
   }
 }
 
-// The parser gave such a document up, and it was rewound all the same: a crash.
+// The parser gave up such a document, and rewinding it afterwards crashed.
 TEST(JsonPath, BrokenDocumentsAreGivenUp) {
   constexpr const char* none = "! it is no JSON object or array";
   EXPECT_EQ(key(R"([}"\e"])", ".[2]"), none);
@@ -98,8 +98,8 @@ TEST(JsonPath, LongRecordsAreRefusedAndTheLongestIsNot) {
 
 using nlohmann::json;
 
-// Whether it is JSON in which no object has a name twice: of those the first counts here, the last
-// there.
+// Whether it is JSON without repeated names in an object: of those the first counts here, and the
+// last in the other parser.
 bool is_plain_json(const std::string& text, json& parsed) {
   std::vector<std::set<std::string>> names;
   bool twice = false;
@@ -128,8 +128,8 @@ const json* find_in(const json& parsed, const JsonPath& path) {
   return at;
 }
 
-// Whatever another parser takes for JSON has the key that the other finds. What it does not may
-// have one or none.
+// For each record that another parser accepts as JSON, both find the same key. A record that it
+// refuses may have a key or not.
 void expect_same_key(const std::string& record, const std::string& path, std::uint64_t& compared) {
   const std::string found = key(record, path);
   json parsed;

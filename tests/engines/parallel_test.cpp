@@ -41,7 +41,7 @@ struct Scarce : std::jthread {
   }
 };
 
-// Nobody begins, and nobody waits for those that never come.
+// No thread begins its work, and none waits for a thread that was refused.
 TEST(ParallelThreads, RefusedOnesAreToldAndNoWorkIsDone) {
   std::atomic<int> calls = 0;
   Scarce::given = 0;

@@ -97,7 +97,7 @@ TEST(KeyNumbers, NumbersStayWhileItGrows) {
   KeyNumbers numbers;
   const Hasher hasher;
   for (std::uint64_t i = 0; i < 300'000; ++i) {
-    // Every tenth is alone, and found by nobody.
+    // Every tenth key is equal to no other, and no hash finds it.
     if (i % 10 == 0) {
       EXPECT_EQ(numbers.number_alone(), i);
     } else {

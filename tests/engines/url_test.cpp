@@ -32,36 +32,36 @@ constexpr Golden url_goldens[] = {
     {"https://example.com:443/", "https://example.com/", "the port that https has anyway"},
     {"ftp://example.com:21/x", "ftp://example.com/x", "and ftp"},
     {"https://example.com:80/", "https://example.com:80/", "not the port of this scheme"},
-    {"http://example.com:/", "http://example.com/", "an empty port is none"},
+    {"http://example.com:/", "http://example.com/", "an empty port is dropped"},
     {"http://example.com:0080/", "http://example.com/", "zeros before a port mean nothing"},
     {"http://example.com:08080/", "http://example.com:8080/", "zeros before a port mean nothing"},
     {"http://example.com/#top", "http://example.com/", "a fragment stays in the browser"},
-    {"http://example.com/?#a?b", "http://example.com/", "an empty query is none"},
+    {"http://example.com/?#a?b", "http://example.com/", "an empty query is dropped"},
     {"http://example.com/a#b?c=d", "http://example.com/a", "a ? in a fragment is not a query"},
     {"http://example.com/%7ejoe/%41", "http://example.com/~joe/A", "unreserved: escapes undone"},
     {"http://example.com/%2fa%3f", "http://example.com/%2Fa%3F", "reserved: kept, in capitals"},
-    {"http://example.com/a b|c", "http://example.com/a%20b%7Cc", "what may not stand is escaped"},
+    {"http://example.com/a b|c", "http://example.com/a%20b%7Cc", "forbidden bytes are escaped"},
     {"http://example.com/[x]", "http://example.com/%5Bx%5D", "brackets too"},
     {"http://example.com/Z\xc3\xbc", "http://example.com/Z%C3%BC", "and bytes beyond ASCII"},
     {"http://example.com/100%", "http://example.com/100%25", "a % that begins no escape"},
     {"http://example.com/%zz%4", "http://example.com/%25zz%254", "a % that begins no escape"},
-    {"http://example.com/%%34%31", "http://example.com/%2541", "no escape is born of two"},
+    {"http://example.com/%%34%31", "http://example.com/%2541", "two escapes make no new one"},
     {"http://example.com/?b=2&a=1", "http://example.com/?a=1&b=2", "arguments are sorted"},
     {"http://example.com/?a=2&a=1", "http://example.com/?a=1&a=2", "those of one name too"},
     {"http://example.com/?a&b=", "http://example.com/?a=&b=", "blank values are kept, with a ="},
-    {"http://example.com/?&&a=1&", "http://example.com/?a=1", "no argument is no argument"},
+    {"http://example.com/?&&a=1&", "http://example.com/?a=1", "empty arguments are dropped"},
     {"http://example.com/?q=a%20b", "http://example.com/?q=a+b", "blanks of a query are +"},
     {"http://example.com/?q=a b", "http://example.com/?q=a+b", "escaped or not"},
-    {"http://example.com/?q=a%2Bb", "http://example.com/?q=a%2Bb", "a + that is no blank"},
+    {"http://example.com/?q=a%2Bb", "http://example.com/?q=a%2Bb", "an escaped + stays"},
     {"http://example.com/?u=http%3A%2F%2Fx", "http://example.com/?u=http://x",
      "marks that mean nothing in a query"},
     {"http://example.com/?a=b%26c%3Dd", "http://example.com/?a=b%26c%3Dd", "marks that do"},
     {"http://example.com/?a=1;b=2", "http://example.com/?a=1;b=2", "; separates nothing"},
-    {"http://example.com/a/../b/./c", "http://example.com/a/../b/./c", "dots are crawl's affair"},
+    {"http://example.com/a/../b/./c", "http://example.com/a/../b/./c", "dots stay, but in crawl"},
     {"http://example.com//a//", "http://example.com//a//", "slashes are kept"},
     {"http://www.example.com/", "http://www.example.com/", "and www."},
     {"http://Joe:Pw@example.com/", "http://Joe:Pw@example.com/", "a user keeps its case"},
-    {"http://@example.com/", "http://example.com/", "an empty user is none"},
+    {"http://@example.com/", "http://example.com/", "an empty user is dropped"},
     {"http://%65xample.com/", "http://example.com/", "escapes of a host are undone"},
     {"http://M\xc3\xbcnchen.de/", "http://m%C3%BCnchen.de/", "beyond ASCII, as escapes: no IDNA"},
     {"http://m%c3%bcnchen.de/", "http://m%C3%BCnchen.de/", "the same host, escaped"},
@@ -219,7 +219,7 @@ TEST(Url, ResultsAreUrisThatUriparserFindsNormal) {
       Parsed parsed(key);
       ASSERT_TRUE(parsed.good) << text << " -> " << key;
       unsigned parts = URI_NORMALIZE_SCHEME | URI_NORMALIZE_QUERY;
-      // Of escapes in a host it makes small letters, which RFC 3986 (6.2.2.1) does not.
+      // It lowers the case of escapes in a host, which RFC 3986 (6.2.2.1) does not.
       if (key.find('%') > key.find('/', 7)) parts |= URI_NORMALIZE_HOST;
       if (law == UrlLaw::crawl_1) parts |= URI_NORMALIZE_PATH;
       ASSERT_EQ(uriNormalizeSyntaxExA(&parsed.uri, parts), URI_SUCCESS);

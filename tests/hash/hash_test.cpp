@@ -28,7 +28,7 @@ static_assert(!Hashable<wchar_t> && !Hashable<char8_t> && !Hashable<char16_t>);
 static_assert(!Hashable<char32_t> && !Hashable<double> && !Hashable<void*>);
 static_assert(!Hashable<std::vector<int>> && !Hashable<const char8_t*> && !Hashable<Hash>);
 static_assert(!Hashable<Ordinal> && !Hashable<std::byte>);
-// Sixty-four bits that are no hash do not become one by accident.
+// A 64-bit integer is not converted to a Hash implicitly.
 static_assert(!std::is_convertible_v<std::uint64_t, Hash>);
 static_assert(!std::is_convertible_v<Hash, std::uint64_t>);
 static_assert(!std::is_convertible_v<Ordinal, Hash> && !std::is_convertible_v<Hash, Ordinal>);

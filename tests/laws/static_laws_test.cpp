@@ -119,7 +119,7 @@ TEST(StaticLaws, BulkMaskThreadsAndOneByOneGiveTheSameAnswers) {
   });
 }
 
-// Fixed seeds; within five spreads of what the set says of itself, which is no more than asked.
+// Fixed seeds; within five standard deviations of rate_now(), which is at most the rate asked.
 TEST(StaticLaws, StrangersPassAtTheRate) {
   for_static_kinds([]<class K>() {
     for (const std::uint64_t keys : {1, 2, 10, 100, 1'000, 10'000, 300'000})

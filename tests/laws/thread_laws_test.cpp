@@ -83,7 +83,7 @@ TEST(ThreadLaws, ThreadsThatMeetInTheSameWordLoseNothing) {
   });
 }
 
-// Every thread adds every key: exactly one of them hears that it is new, on the kinds that promise.
+// Every thread adds every key: on exact kinds, exactly one of the calls for a key returns true.
 TEST(ThreadLaws, ExactKindsTellOneThreadThatAKeyIsNew) {
   for_shared_kinds([]<class K>() {
     if constexpr (Exact<K>) {
@@ -101,7 +101,7 @@ TEST(ThreadLaws, ExactKindsTellOneThreadThatAKeyIsNew) {
 }
 
 // A thread that reads the number of links twice asks one link too few when the chain grows in
-// between, and hears that its own key, added a moment ago, is new.
+// between: then adding its own key again, a moment later, would report it as new.
 TEST(ThreadLaws, AGrowingChainNeverCallsAnOldKeyNewToAnyThread) {
   for (int round = 0; round < 40; ++round) {
     Set<BloomChain> shared({.keys = 4, .rate = 1e-4});

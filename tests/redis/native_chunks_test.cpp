@@ -176,7 +176,8 @@ TEST(NativeChunks, AHeadAloneTakesNoMemoryThatItOnlyClaims) {
   EXPECT_EQ(refused.error().code, Code::full) << refused.error().sentence;
 }
 
-// It can not know what is missing: maybe, to everyone; and no key is taken that would be lost.
+// The missing chunks may hold any key, so it says maybe to every key. It takes no key, since
+// loading the next chunk would lose it.
 TEST(NativeChunks, UntilAllIsLoadedItSaysMaybeAndTakesNothing) {
   const auto check = [](const NativeBloom& set) {
     const Chunks chunks = dumped(set);

@@ -162,7 +162,7 @@ TEST_F(RedisEpochs, ThreadsThatReplaceAtOnceLeaveOneSet) {
         RedisSet set = open();
         for (int round = 0; round < 10; ++round) {
           const auto cleared = set.clear();
-          // Another came later: that is no harm.
+          // Another thread replaced it later: that does no harm.
           EXPECT_TRUE(cleared || cleared.error().code == Code::exists);
         }
       });
@@ -170,7 +170,8 @@ TEST_F(RedisEpochs, ThreadsThatReplaceAtOnceLeaveOneSet) {
   RedisSet last = open();
   EXPECT_TRUE(last.verify());
   EXPECT_EQ(last.add("a").value(), RemoteAdd::fresh);
-  // Who came too late may have taken its shards away after the others looked; one more clears all.
+  // A thread that lost the race may remove its shards after the others have looked; one more clear
+  // removes all.
   ASSERT_TRUE(last.clear());
   expect_only(last);
 }
@@ -336,7 +337,7 @@ TEST_F(RedisEpochs, AServerThatThrowsKeysAwayIsRefused) {
     RedisAddress another = expiring;
     another.name = "another";
     EXPECT_EQ(RedisSet::open_or_make(another, wish).error().code, Code::mismatch);
-    // Who wishes for none may find one that others made.
+    // Without an expiry in the wish, open_or_make may still find a set that has one.
     EXPECT_EQ(RedisSet::open_or_make(redis.address("expiring"), wish).error().code, Code::mismatch);
   }
 }

@@ -83,7 +83,7 @@ TEST_F(RedisSetTest, DeniesNoMemberAndKeepsTheRate) {
   EXPECT_NEAR(estimate.keys, count, count * 0.02);
   EXPECT_NEAR(estimate.rate, static_cast<double>(passed.count()) / count, 0.002);
   EXPECT_NEAR(set.expected_rate_now(), estimate.rate, 0.002);
-  // What was told is known to others.
+  // After tell_adds() other clients see the count.
   ASSERT_TRUE(set.tell_adds());
   EXPECT_EQ(open("seen").adds(), counts.fresh);
 }
@@ -212,7 +212,7 @@ TEST_F(RedisSetTest, AHardenedSetMayHaveItsKeyElsewhere) {
   RedisSet again = RedisSet::open(redis.address("seen"), &key).value();
   EXPECT_TRUE(again.may_contain("a").value());
   EXPECT_TRUE(RedisSet::open_or_make(redis.address("seen"), wish).value().may_contain("a").value());
-  // Who replaces it needs the old key for nothing, and leaves nothing of it.
+  // Replacing the set does not need the old key, and leaves nothing of the old set.
   const RedisLaw law = plan_redis_law({.keys = 1000, .rate = 0.01}).value();
   const std::vector<std::byte> zeros(law.shape.blocks * 64);
   ASSERT_TRUE(RedisSet::upload(redis.address("seen"), law, zeros, 0, KeyForm::none));
@@ -244,7 +244,7 @@ TEST_F(RedisSetTest, ASetThatHasExpiredIsGoneAndMayBeMadeAgain) {
     const auto added = set.add("b");
     ASSERT_FALSE(added);
     EXPECT_NE(added.error().sentence.find("expired"), std::string::npos) << added.error().sentence;
-    // Its count is told when it goes, and must leave nothing behind.
+    // The destructor sends its count, and must not create a key for it.
   }
   EXPECT_EQ(redis.say({"DBSIZE"}), "(integer) 0");
   EXPECT_EQ(make("seen").add("a").value(), RemoteAdd::fresh);

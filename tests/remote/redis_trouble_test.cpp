@@ -81,7 +81,8 @@ class CuttingProxy {
  public:
   explicit CuttingProxy(std::uint16_t server)
       : server_(server), fake_([this](int fd, const std::atomic<bool>& stop) { pass(fd, stop); }) {}
-  // Patient: what is cut is all sent anew, which takes a sanitized build on a busy machine long.
+  // A long timeout: all that was cut is sent again, which takes long in a sanitizer build on a busy
+  // machine.
   RedisAddress address() const { return fake_.address(60s); }
   // Each of the next connections lets so many bytes of such answers through.
   void cut(std::vector<std::size_t> after) {
@@ -257,7 +258,7 @@ TEST(RedisTrouble, AServerWhoseAnswersAreLostForGoodLeavesKeysInDoubt) {
     ASSERT_FALSE(added);
     EXPECT_EQ(added.error().code, Code::io);
   }
-  // They may be there, and here they are: what is in doubt was told as such.
+  // The adds were executed although their answers were lost: each was reported as in doubt.
   RedisSet set = RedisSet::open(redis.address("seen")).value();
   for (std::size_t i = 0; i < answers.size(); ++i) {
     bool there = false;
@@ -267,7 +268,7 @@ TEST(RedisTrouble, AServerWhoseAnswersAreLostForGoodLeavesKeysInDoubt) {
   }
 }
 
-// -- what is no Redis server ----------------------------------------------------------------------
+// -- servers that are not Redis -------------------------------------------------------------------
 
 void expect_refused(const FakeServer& server, Code code) {
   const auto start = Clock::now();

@@ -70,7 +70,7 @@ TEST_P(Batch, MakesEveryInputOnceAndUsesThemInOrder) {
   }
 }
 
-// A map that notes, when a key is called for, how many were used before.
+// A map that notes, when a key is prefetched, how many were used before.
 struct Watched : Bitmap {
   using Bitmap::Bitmap;
   void prefetch(Slot slot) const {

@@ -167,7 +167,7 @@ TEST(BinaryFuse, HashesThatNoSeedOfAShardTellsApartTakeTheNextSeedOfTheSet) {
   EXPECT_EQ(count_passing(fuse, hashes), hashes.size());
 }
 
-// Numbers that are no hashes: either every key is found, or there is an Error.
+// Numbers instead of well-mixed hashes: either every key is found, or build returns an Error.
 TEST(BinaryFuse, NumbersThatAreNoHashesLoseNoKey) {
   for (const unsigned arity : {3U, 4U})
     for (const unsigned shift : {0, 8, 32, 44}) {

@@ -1,5 +1,5 @@
-// A block list with an allow list: no error on either, a key in both is told, and what is built is
-// neither added to nor merged. Its laws are here, since it can not begin empty as other kinds do.
+// A block list with an allow list: no error on either, a key in both is reported, and a built set
+// is neither added to nor merged. Its laws are here, since it cannot begin empty as other kinds do.
 #include <gtest/gtest.h>
 
 #include <bit>

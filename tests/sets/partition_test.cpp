@@ -86,8 +86,8 @@ TEST(Partitions, HoldEvenAndUnevenInputs) {
   }
 }
 
-// Whoever makes room by emptying the fullest part finds in it all that was sent there since it was
-// emptied last, in order.
+// Emptying the fullest part to make room gives all inputs sent there since it was last emptied, in
+// order.
 TEST(Partitions, GiveBackTheBlocksOfThePartThatIsEmptied) {
   std::mt19937_64 random(2);
   const PartitionPlan plan{.shift = 4, .parts = 50, .held_keys = 20'000};

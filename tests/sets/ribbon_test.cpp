@@ -78,7 +78,7 @@ TEST(Ribbon, AnEmptySetHoldsNothing) {
   EXPECT_EQ(view(*built).rate_now(), 0);
 }
 
-// Five spreads of a binomial on both sides of what the bits say, and that is not above the asked.
+// Within five standard deviations of rate_now(), which is at most the rate asked.
 TEST(Ribbon, StrangersPassAtTheRateThatWasAsked) {
   constexpr std::uint64_t keys = 200'000;
   constexpr std::uint64_t strangers = 4'000'000;

@@ -157,7 +157,8 @@ TEST(Scalable, AtItsMemoryCapItIsFullAndLosesNothing) {
   EXPECT_EQ(opened.error().code, Code::impossible);
 }
 
-// Hashes that are no hashes: 1, 2, 3... all have the same quotient. Refused, not grown for ever.
+// Numbers instead of well-mixed hashes: 1, 2, 3... all have the same quotient. Refused, and the set
+// does not grow for ever.
 TEST(Scalable, CrowdedHashesAreRefusedWithASentence) {
   auto set = Scalable::make({.keys = 10'000, .rate = 1e-9}).value();
   std::vector<Hash> crowd;

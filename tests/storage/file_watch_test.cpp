@@ -1,4 +1,4 @@
-// A file that is watched: what is written to it is told, what is done to its name is not.
+// A watched file: a write to it is reported, a change of its name is not.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -287,8 +287,8 @@ TEST(Image, OfARealSetAnswersAsTheSetDid) {
   EXPECT_EQ(again.rate_asked(), 0.01);
 }
 
-// Red: version 1 files no longer come out as they always did, so sets saved by older builds and by
-// this one are no longer the same bytes. That is a new format, with a new version number.
+// Red: this build writes other bytes than earlier ones for the same set. That would be a new
+// format, with a new version number.
 TEST(ImageGolden, SmallImagesKeepTheirBytesForEver) {
   const ScratchDirectory scratch;
   const auto sum = [&](const Image& image) {
