@@ -1,8 +1,8 @@
 // How the library says no: an Error is a code for programs and a sentence for people.
 //
 //    Result<T>     a value or an Error
-//    Result<void>  done or an Error; an Error that nobody looks at is thrown when it is dropped.
-//                  One that was tested is handed on as `return result.error();`
+//    Result<void>  done or an Error; an Error that is not looked at is thrown when it is dropped.
+//                  After a test, return it as `return result.error();`
 //
 // The throw is the price of `set.unite(other);` on a line of its own: a failure can be tested
 // for, or it surfaces as an exception, but it can not vanish.
@@ -90,7 +90,7 @@ class Result<void> {
  public:
   Result() = default;
   Result(Error error) : error_(std::move(error)), failed_(true), unread_(true) {}
-  // Handing an Error on counts as not having looked: whoever gets it must.
+  // A moved Result counts as not looked at: the receiver must look at it.
   Result(Result&& other) noexcept
       : error_(std::move(other.error_)), failed_(other.failed_), unread_(other.failed_) {
     other.unread_ = false;

@@ -5,7 +5,7 @@
 //    auto spam = bloomery::Set<bloomery::Cascade>::build({.rate = 0.01}, blocked, allowed);
 //    if (spam->may_contain(sender)) ...
 //
-// Static kinds hash their keys whenever they are gone through, so no array of hashes is made
+// Static kinds hash their keys again on each pass over them, so no array of hashes is made
 // (sets/build.hpp); a cascade keeps the hashes of both lists (sets/cascade_builder.hpp).
 // Limits:  repeated keys are one; none can be added later.
 // Threads: as many as are given; same bytes as with one. A cascade is built by one.

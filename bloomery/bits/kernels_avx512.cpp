@@ -106,8 +106,7 @@ inline __m512i first_words(__m512i hashes, __m512i blocks) {
 
 constexpr std::uint64_t few_blocks = std::uint64_t{1} << 32;
 
-// One line a key, up to eight probes: where, which bits and which lanes are worked out for eight
-// keys at a time.
+// One line a key, up to eight probes: line, bits and lanes are computed for eight keys at a time.
 [[gnu::always_inline]] inline std::uint64_t eights(Verb verb, const LinesView& view,
                                                    const std::uint64_t* hashes, std::size_t n,
                                                    std::size_t ahead) {

@@ -65,13 +65,13 @@ class LineTable {
   // The next size: larger by 1/part (part is 2 to 4) of its lines; under a cap by 1/4 at least.
   // 0 lines where the cap has no room for that.
   Size next_size(unsigned part) const;
-  // From now on bytes() stays at or below this, but for one stray; 0: no cap.
+  // From now on bytes() stays at or below this, except for one stray; 0: no cap.
   void cap_bytes(std::uint64_t most) {
     cap_ = most;
     room_ = size_.room();
   }
   std::uint64_t cap() const { return cap_; }
-  // To a next size, or from nothing to any. On an Error nothing has changed.
+  // Grows to a next_size(), or from empty to any size. On an Error nothing has changed.
   Result<void> grow(const Size& size);
   void clear();
 
@@ -86,13 +86,13 @@ class LineTable {
       return find<Large>(key);
     return size_.lines != 0 && find<Small>(key);
   }
-  // True if it was not there. There is room.
+  // True if it was not there. The caller has made room.
   bool add(const Key& key) {
     if (size_.large) [[likely]]
       return insert<Large>(key);
     return insert<Small>(key);
   }
-  // Of a key that is not there. There is room.
+  // For a key that is not there. The caller has made room.
   void add_absent(const Key& key) { size_.large ? put<Large>(key) : put<Small>(key); }
 
   // The line of a key, and the next cache line: low halves of hashes, or what was passed on.

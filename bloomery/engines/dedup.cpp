@@ -50,7 +50,7 @@ class WithoutCr : public KeyMaker {
 struct Work : KeyedBlock {
   std::string head;  // if it is to be printed
   bool hashed = false;
-  bool partly = false;  // only some of them were added, and nobody knows which are repeats
+  bool partly = false;  // only some records were added, and it is unknown which are repeats
 };
 
 // Marks which records of the blocks are fresh, one block after the other.
@@ -251,7 +251,7 @@ class Printing {
   const DedupRules& rules_;
 };
 
-// Who does what next. Blocks are numbered as they are read; block n is in ring_[n % size].
+// Schedules the steps. Blocks are numbered as they are read; block n is in ring_[n % size].
 class Flow {
  public:
   Flow(AnySet& set, BlockInputs& inputs, LineWriter& out, const DedupRules& rules)

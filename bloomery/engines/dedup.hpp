@@ -3,11 +3,11 @@
 //    read ----> split, keys, hashes ----> add to the set ----> print
 //    in order   any thread, any block     in order             in order
 //
-// A block is some thousand whole records (engines/blocks.hpp). Whoever is free takes the step that
-// is farthest along: each step but the second belongs to one thread at a time and sees the blocks
-// in their order, so what is printed, and every bit of the set, is the same with any number of
-// threads. What is kept is pushed together inside its block and written from there: no copy. A
-// printed record always ends with the delimiter, also when the last of a file did not.
+// A block is some thousand whole records (engines/blocks.hpp). A free thread takes the step that is
+// farthest along. Each step but the second is done by one thread at a time, in the order of the
+// blocks, so the output and every bit of the set are the same with any number of threads. Records
+// to print are moved together inside their block and written from there. A printed record always
+// ends with the delimiter, also when the last of a file did not.
 //
 // If the set is wrong: a new line looks like a repeat and is LOST from the output (with `repeated`:
 //          printed among the repeats), about `expected_lost` of them. An exact set loses none.

@@ -60,7 +60,7 @@ Result<std::uint64_t> estimate_distinct(const std::vector<std::string>& files,
       maker = how.make_keys(block.file);
       maker_of = block.file;
     }
-    // Lines without a key are not added; whoever adds refuses them or not.
+    // Lines without a key are not counted; the later run decides whether to refuse them.
     for (const std::string_view key : maker == nullptr ? records : maker->keys_of(records))
       if (key.data() != nullptr) sample.add(key);
   }

@@ -1,8 +1,9 @@
 // About how many different keys the lines of files have, by one pass and in little memory.
 //
-// Keys whose hash lies below a bound are kept; when there are too many the bound is halved. What is
-// kept times what the bound leaves out is the number: 2^16 keys kept make a spread of 0.4 %.
-// Limits:  an estimate; three spreads above it is what it returns, so that it is rarely too low.
+// Keys whose hash lies below a bound are kept; when there are too many the bound is halved. The
+// estimate is the number kept, divided by the bound's share of all hashes: with 2^16 keys kept its
+// standard deviation is 0.4 %.
+// Limits:  returns the estimate plus three standard deviations, so that it is rarely too low.
 // Threads: one.
 // See:     distinct_test.
 #pragma once

@@ -1,4 +1,4 @@
-// How many of a set's matches are probably false, told from the lines that were absent.
+// How many of a set's matches are probably false, computed from the lines that were absent.
 //
 //    lines asked = members + strangers      a member always matches
 //    absent      = strangers * (1 - rate)   a stranger matches at the false-positive rate
@@ -6,8 +6,8 @@
 //
 // No member is ever absent, so the absent lines alone tell how many strangers there were.
 // Limits:  an expectation over different lines. A line that is asked again gets the same answer
-//          again, so repeats spread the truth further around it. Keys of an allow list, which never
-//          match, count as strangers: with them it is an upper bound.
+//          again, so with repeats the true number is further away from it. Keys of an allow list,
+//          which never match, count as strangers: with them it is an upper bound.
 // Threads: any number.
 // See:     tests/engines/expected_false_test.cpp
 #pragma once
@@ -25,9 +25,8 @@ struct AskedLines {
   std::uint64_t absent() const { return lines - matched; }
 };
 
-// Above this rate few strangers are absent and their number is mostly chance: none absent may be
-// luck. One more is assumed then, which is the mean over all numbers of strangers if none is more
-// likely than another.
+// Above this rate few strangers are absent, and how many is mostly chance. So one more absent line
+// is assumed, which is the mean if all numbers of strangers are equally likely.
 inline constexpr double crowded_rate = 0.5;
 
 inline double expected_false(const AskedLines& asked, double rate) {

@@ -12,9 +12,9 @@
 // Without it, keys that do not exist (an attack, a broken client) always miss the cache, and each
 // is a query.
 //
-// If the set is wrong: a key that no row has costs a query, at the rate of the set. A row that the
-//          set was not told of is HIDDEN: so insert() comes before the row can be seen, whoever
-//          writes it, and GuardOptions::audit_every samples for rows that were not told.
+// If the set is wrong: a key that no row has costs a query, at the rate of the set. A row whose key
+//          was not added to the set is HIDDEN: so every writer must call insert() before the row
+//          can be seen. GuardOptions::audit_every samples for hidden rows.
 // Limits:  a deleted row stays in the set and costs a query like a false positive; rebuild the set
 //          from time to time. A get that runs during the insert of its row may cache the row as
 //          absent: that is believed until the entry expires. Several threads that miss the same key
@@ -66,7 +66,7 @@ struct GuardCounts {
   std::uint64_t cache_failures = 0;  // to read, write or forget; the database answered instead
   std::uint64_t database_failures = 0;
   std::uint64_t audits = 0;
-  std::uint64_t hidden = 0;  // rows that an audit found: somebody inserts without telling
+  std::uint64_t hidden = 0;  // rows that an audit found: a writer does not call insert()
 
   // Strangers that passed, of those that came; keys that came again count again.
   double measured_rate() const {
@@ -194,8 +194,8 @@ class Guard {
     return now;
   }
 
-  // More keys than the set was planned for: no row is hidden, but more strangers pass than were
-  // asked for. Time to make a larger one.
+  // More keys than the set was planned for: no row is hidden, but the false-positive rate is above
+  // the one asked for. Build a larger set.
   bool overfull() const {
     if constexpr (detail::adds_shared<S>) {
       return set_.overfull();
@@ -250,7 +250,7 @@ class Guard {
     if (options_.audit_every == 0 || before % options_.audit_every != 0) return Row{};
     count(audits_);
     auto row = database(key);
-    if (!row) return Row{};  // the set has answered; an audit that fails takes nothing back
+    if (!row) return Row{};  // the set has answered; an audit that fails does not change that
     if (*row) count(hidden_);
     return row;
   }

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* stdin_name = "standard input";
 // Linux gives at most 2 GiB - 4 KiB at once; asking for more is an error elsewhere.
 constexpr std::size_t most_at_once = std::size_t{1} << 30;
-// What a pipe holds at most when nobody changed it; a file gives as much at a time.
+// The default capacity of a pipe; files are read in pieces of the same size.
 constexpr std::size_t packed_block_bytes = std::size_t{64} << 10;
 
 Error refused(const std::string& name, int error_number) {

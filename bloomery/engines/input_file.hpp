@@ -30,9 +30,9 @@
 
 namespace bloomery {
 
-// Called when a read has to wait for somebody else to write, so that what is in hand can go out
-// before. Returns the milliseconds after which it wants to be called again if there is still
-// nothing, or -1: never. An Error ends the read.
+// Called when a read must wait for another program to write, so that pending output can be flushed
+// first. Returns the milliseconds after which it wants to be called again if there is still no
+// input; -1: never. An Error ends the read.
 using BeforeWait = std::function<Result<int>()>;
 
 class InputFile {
@@ -91,7 +91,7 @@ class InputFile {
   std::unique_ptr<Unpacking> unpacking_;  // nullptr: read() returns the file as it is
 };
 
-// Opens nothing: says which of these files is missing, a directory or not ours to read, so that a
+// Opens nothing: an Error if one of these files is missing, a directory or not readable, so that a
 // long run does not find out at its end. "-" is always fine.
 Result<void> check_readable(const std::vector<std::string>& files);
 

@@ -39,7 +39,7 @@ enum class IntegerMap { dense, sparse };  // sparse: sparse_integers.hpp
 struct IntegerProgress {
   std::uint64_t bytes_read = 0;  // of the files, in this pass
   std::uint64_t pass = 1;        // passes are numbered from 1; 0 is the first look for the range
-  std::uint64_t passes = 1;      // 0: nobody knows how many there will be
+  std::uint64_t passes = 1;      // 0: unknown
 };
 
 struct IntegerRules {

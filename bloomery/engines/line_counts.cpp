@@ -126,7 +126,7 @@ class Variety {
   std::uint64_t pairs_ = 0;                                // of equal lines
 };
 
-// Looks at samples for whoever wants to know, and scales their lines to keys.
+// Takes samples, and scales the number of lines to keys where that is wanted.
 struct Sampling {
   const LineRules& rules;
   bool keys = false;

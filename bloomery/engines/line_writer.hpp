@@ -10,7 +10,7 @@
 //
 // append() never fails; the first refusal of the system is kept, what follows is dropped, and
 // flush() and close() say it. Ask good() once per batch.
-// Limits:  whoever writes to pipes must ignore SIGPIPE, else the signal ends the program before
+// Limits:  a program that writes to pipes must ignore SIGPIPE, else the signal ends it before
 //          reader_gone() can be asked.
 // Threads: one writer, one thread.
 #pragma once
@@ -84,7 +84,7 @@ class LineWriter {
   Result<void> close();
 
   bool good() const { return !error_; }
-  // Whoever read our output has gone (EPIPE): not worth a message.
+  // The reader of our output has gone (EPIPE), which needs no message.
   bool reader_gone() const { return reader_gone_; }
   // Before they are compressed.
   std::uint64_t bytes_written() const { return bytes_taken_ + used_; }

@@ -45,7 +45,7 @@ void append_integer(LineWriter& out, std::uint64_t value, IntegerFormat format,
 
 struct NumberRules {
   IntegerFormat format = IntegerFormat::text;
-  LineRules lines = {};  // binary formats go by `decode` only
+  LineRules lines = {};  // binary formats use only `decode`
   std::optional<Range> range = {};
   bool skip_bad = false;
 };

@@ -283,7 +283,7 @@ Result<IntegerReport> run_smaller_integers(const std::vector<std::string>& files
   }
   const std::uint64_t map_bytes = dense_map_bytes(*ranged.range, rules.verb);
   if (map_bytes <= std::max(small_map_bytes, input_bytes)) return run_integers(files, ranged, out);
-  // Without a range, `missing` keeps its bound on what nobody meant to print.
+  // Without a range, `missing` still refuses to print more numbers than anybody can want.
   return run_sparse_integers(files, rules, out);
 }
 

@@ -1,4 +1,4 @@
-// run_integers of integers.hpp for integers that lie far apart: memory goes by how many there are.
+// run_integers of integers.hpp for integers that lie far apart: memory grows with their number.
 //
 //    dense    one or two bits for each integer of the range           run_integers
 //    sparse   8 bytes or less for each integer that comes             run_sparse_integers
@@ -13,8 +13,8 @@
 //    pass 1   |####|                      the numbers up to a bound that the memory allows
 //    pass 2        |######|               those above it, up to the next
 //
-// `missing` without a range goes from the smallest to the largest that came; more than 2^32 numbers
-// are then an Error, because nobody meant to print them.
+// `missing` without a range goes from the smallest to the largest that came; more than 2^32 missing
+// numbers are then an Error, because such an output cannot be meant.
 //
 // If the set is wrong: it is not; the sets are exact.
 // Limits:  `memory_bytes` of 64 KiB at least. Up to 1000 passes.

@@ -92,7 +92,7 @@ bool SparseNumbers::settle(const std::function<void(std::uint64_t)>& repeated) {
   settle_in_words(repeated);
   if (!merge(repeated) || !promote()) return false;
   added_.clear();
-  // With the set grows what it takes at a time, so that the array is gone through seldom.
+  // The larger the set, the more numbers it takes at a time, so that the array is seldom rewritten.
   const std::uint64_t wanted =
       std::min<std::uint64_t>({bytes() / 64, most_bytes_ / 256, most_added});
   if (wanted > most_added_) {

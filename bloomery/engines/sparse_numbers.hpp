@@ -1,4 +1,4 @@
-// A set of 64-bit integers whose memory goes by how many there are, not by how far apart they lie.
+// A set of 64-bit integers whose memory grows with their number, not with their range.
 //
 //    added     | 9 3 7 3 |                              settled when it is full: sorted, then each
 //                  |                                    number to one of
@@ -45,8 +45,8 @@ class SparseNumbers {
     return added_.size() == most_added_;
   }
   // Puts what was added in its place. `repeated` is called for every number that was there before,
-  // as often as it came again, in no certain order; empty: nobody wants to know. False when the
-  // system gives no memory; then only the destructor may follow.
+  // as often as it came again, in no certain order; it may be empty. False when the system refuses
+  // memory; then the set may only be destroyed.
   bool settle(const std::function<void(std::uint64_t)>& repeated = {});
 
   // Of what is settled.

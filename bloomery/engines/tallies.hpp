@@ -1,5 +1,5 @@
-// What can be told of a line only when all have come: how often it came, whether it came once,
-// which of its records was the last. Exact, in one pass, for pipes too.
+// Answers that need all input: how often a line came, whether it came once, which record of a key
+// was the last. Exact, in one pass, for pipes too.
 //
 //    record --hash--> number of its key --> count, or where its last record lies       in memory
 //       \--> spool: the first record of each key, or every record                      spool.hpp

@@ -197,7 +197,7 @@ class Unpacked final : public Decoder {
   std::size_t filled_ = 0;
   bool looking_ = true;
   bool ended_ = false;           // the first decoder has no more
-  std::optional<Error> failed_;  // of the first decoder, told behind what it made
+  std::optional<Error> failed_;  // of the first decoder, returned after what it made
 };
 
 }  // namespace

@@ -189,7 +189,8 @@ class BlockedBloom {
     const double visits = -std::log(1 - fill) / (1 - plan::line_bit_spared(shape.probes));
     return visits * static_cast<double>(shape.blocks) / shape.lines;
   }
-  // The mean over lines of the chance to pass one; never fill^k, which the full lines belie.
+  // The mean over lines of the chance to pass one; not fill^k, which is too low, since full lines
+  // let most strangers pass.
   double rate_now() const {
     double sum = 0;
     for (std::uint64_t block = 0; block < shape_.blocks; ++block)

@@ -13,7 +13,7 @@
 namespace bloomery {
 namespace {
 
-// Where a chain begins when nobody guesses: 80 KB at 1 %.
+// Keys of the first link when no number is given: 80 KB at 1 %.
 constexpr std::uint64_t default_first_keys = 65'536;
 
 constexpr double lowest_rate = 1e-9;

@@ -1,4 +1,4 @@
-// A chain of blocked filters that grows: for keys of which nobody knows how many will come.
+// A chain of blocked filters that grows: for an unknown number of keys.
 //
 //    link 0  | capacity c   | rate 0.7 p            |
 //    link 1  | capacity 2c  | rate 1/4 p 6/(pi 1)^2 |   adds go to the newest link

@@ -100,7 +100,7 @@ class CascadeBuilder {
   std::vector<Allowed> allowed_;
   std::optional<Cascade::Filter> likely_allowed_;  // none when nothing is allowed
   bool allowed_ended_ = false;
-  std::vector<Hash> gathered_;  // blocked keys, when nobody said how many there are
+  std::vector<Hash> gathered_;  // blocked keys, when their number was not given
   std::optional<Cascade::Filter> filter_;
   double rate_asked_ = 0;
   std::uint64_t blocked_count_ = 0;  // repeats too

@@ -166,7 +166,7 @@ class Cuckoo {
     return held;
   }
   double estimate() const { return static_cast<double>(held()); }
-  // Strangers come to each pair of bucket and fingerprint alike: counts the pairs that pass.
+  // All pairs of bucket and fingerprint are equally likely for a stranger: counts those that pass.
   double rate_now() const {
     std::uint64_t different = 0;
     for (std::uint64_t bucket = 0; bucket < shape_.buckets; ++bucket)
@@ -237,7 +237,7 @@ class Cuckoo {
     const std::uint64_t shift = bit % word_bits;
     return at[0] >> shift | at[1] << 1 << (word_bits - 1 - shift);
   }
-  // A one at the top of the first of the loaded fields that is equal; those above it may lie.
+  // A one at the top of the first loaded field that is equal; bits above that one may be wrong.
   std::uint64_t equal_fields(std::uint64_t loaded, std::uint64_t fingerprint) const {
     const std::uint64_t difference = loaded ^ fingerprint * lowest_;
     return (difference - lowest_) & ~difference & highest_;

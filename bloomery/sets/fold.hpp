@@ -4,8 +4,8 @@
 //    place of it among m / f     floor(that / f)          f neighbours become one
 //
 // So the fold is exact: the bytes are those of a set that was made with the smaller shape and given
-// the same keys. The number of probes stays, which a set planned small would choose anew: at the
-// same rate it may be a little larger than such a set.
+// the same keys. The number of probes stays, where a plan for the smaller size might choose
+// another: so at the same rate a folded set may be a little larger than a planned one.
 // Limits:  f divides the units of a shape (planned ones from 256 units on divide by 16). Counters
 //          can not be folded: two counters of one key may become one, which would then be raised
 //          twice and lowered once. Fingerprints and built sets have no neighbours to join.

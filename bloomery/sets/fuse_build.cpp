@@ -10,8 +10,8 @@
 namespace bloomery {
 namespace {
 
-// Small enough for the tables of a shard to stay in cache, large enough for its ends, which hold
-// fewer keys, not to weigh.
+// Small enough for the tables of a shard to stay in cache; large enough that its ends, which hold
+// fewer keys, do not matter.
 constexpr std::uint64_t most_shard_keys = std::uint64_t{1} << 20;
 // Under one seed a shard of different keys fails once in nine at worst, at five keys.
 constexpr unsigned most_shard_seeds = 32;
@@ -65,7 +65,7 @@ class Shard {
     return peeled_ == mixed.size();
   }
 
-  // The last key peeled chooses first; each finds its other fields settled, or owned by nobody.
+  // The last key peeled is assigned first; its other fields are settled by then, or have no owner.
   // Afterwards the table holds the fingerprints to store.
   void assign() {
     // The first pass has left the table in L3 or memory; prefetch three segments ahead.

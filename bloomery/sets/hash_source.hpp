@@ -1,5 +1,5 @@
-// The hashes of all keys of a build, at hand or made whenever they are gone through: so that a
-// build from texts or integers needs no array of hashes.
+// The hashes of all keys of a build: stored, or computed again on each pass over the keys, so that
+// a build from texts or integers needs no array of hashes.
 //
 // Limits:  borrows the keys.
 // Threads: any number may go through one.

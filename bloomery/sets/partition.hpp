@@ -218,7 +218,7 @@ class Partitions {
   std::vector<Input*> ends_;     // where its next flush goes in its last block
   std::vector<Chain> chains_;
   std::vector<std::uint32_t> next_;  // block after block
-  std::vector<std::uint32_t> free_;  // blocks of no part
+  std::vector<std::uint32_t> free_;  // blocks that belong to no part
 };
 
 // Makes the inputs of keys [first, first + n) and scatters them, some at a time, after

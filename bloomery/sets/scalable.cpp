@@ -17,7 +17,7 @@ namespace {
 
 // Full at 95 %: beyond it, what blocks spill grows long.
 constexpr std::uint64_t room_of(std::uint64_t slots) { return slots - slots / 20; }
-// Where a set begins when nobody guesses: 54 KB at 1 %.
+// Keys of the first table when no number is given: 54 KB at 1 %.
 constexpr std::uint64_t default_first_keys = 32'768;
 constexpr double lowest_rate = 1e-9;
 // The parts of the rate that the first table, and each step of growth, may use. A step is about a

@@ -5,11 +5,11 @@
 //    a step on     | the same | prefixes of l + 2 bits         |   1/30 of what is left of the rate
 //    a step on     | the same ...   | prefixes of l + 3 bits   |   1/30 of what is left of the rate
 //
-// What a prefix covers does not change when the table grows, so the rate is the sum of what every
-// step has added, and always known just: the share of all hashes that is covered. Each step takes
-// prefixes so long that it uses at most its part of the rate; the fields widen by a bit about every
-// twelve doublings. When blocks are full each is split in two and every prefix goes on with one bit
-// more in its quotient and one less in its fingerprint.
+// What a prefix covers does not change when the table grows. So the rate is the sum of what every
+// step has added, and is known exactly: the share of all hashes that is covered. Each step uses
+// prefixes so long that it takes at most its part of the rate; the fields widen by a bit about
+// every twelve doublings. When blocks are full each is split in two, and every prefix then has one
+// bit more in its quotient and one less in its fingerprint.
 // Limits:  about 13 bits a key at 1 % for the number it was planned for; grown, 14.7 to 19.5,
 //          see docs/kinds.md "scalable". While it grows the tables before and after are both
 //          in memory. Keys whose hashes are crowded (not well mixed) are refused as full.

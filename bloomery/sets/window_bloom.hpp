@@ -7,16 +7,16 @@
 //    head:  current generation | keys in each | time slice + 1 | span of time
 //
 // Adds go to the current generation, asks to both; their lines are neighbours, so that an ask waits
-// once for two lines in a row. What the current generation has already changes nothing; all else is
-// written into it and counts, also what the other one has: a key that comes again is refreshed.
+// once for two lines in a row. A key that the current generation has changes nothing; any other key
+// is written into it and counts, also if the other generation has it: so it is refreshed.
 // When the current one has taken N keys, the other is cleared and becomes the current one.
 // Why a whole N and two: the keys of one generation are different from each other, and all came
 // after every key that the other one alone has. So what is forgotten was followed by N different
 // keys. Several generations of N / 3 do not give that: the same keys, refreshed in each of them,
 // are counted three times (docs/dead_ends.md).
-// By time: once advance_to has told the time, only time moves the generations, and all that was
-// added within the span is remembered; a generation holds the keys of one span, and with more than
-// N of them rate_now and overfull say so.
+// By time: after the first call of advance_to only time moves the generations, and all keys added
+// within the span are remembered. A generation holds the keys of one span; if they are more than N,
+// rate_now and overfull say so.
 // Limits:  the add that begins a generation clears half of the memory. A key fades between N and
 //          2 N different keys later (between a span and two). Rates below about 5e-8 are refused.
 // Threads: any number may ask, or one may change it.
@@ -146,7 +146,7 @@ class WindowBloom {
 
   // Tells the time, in any unit. From then on only time forgets: what was added within `span`
   // before is surely there, what is older than two spans is forgotten.
-  // Time that goes back stands still.
+  // A time before the latest one is ignored.
   Result<void> advance_to(std::uint64_t time, std::uint64_t span) {
     Head& at = head();
     if (span == 0)

@@ -104,7 +104,7 @@ bool copy_access_list(const std::string& from, int to, bool group_kept) {
   return ::fremovexattr(to, access_list) == 0 || errno == ENODATA || errno == ENOTSUP;
 }
 
-// Extended attributes of users and administrators, as far as they can be had, and the access list.
+// Extended attributes of users and administrators, as far as they can be read, and the access list.
 bool copy_attributes(const std::string& from, int to, bool group_kept) {
   std::vector<char> names(std::size_t{64} << 10);  // the most that Linux gives
   const ssize_t length = ::listxattr(from.c_str(), names.data(), names.size());

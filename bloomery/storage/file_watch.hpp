@@ -8,7 +8,7 @@
 //
 // Noted are length, times and the first 8 KiB, which in an image hold the sums of all the rest. A
 // file that is replaced under its name (as every command here does it) does not count as changed:
-// whoever has the old one mapped keeps it. Only what is written to the file itself counts.
+// a program that has the old one mapped keeps it. Only writes to the file itself count.
 // Limits:  the times of a file move in steps of some milliseconds; begin() waits until the step of
 //          the last change is over, at most 20 ms. What is written through a shared mapping of
 //          somebody else moves the times only when the system gets to it.

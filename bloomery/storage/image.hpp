@@ -85,7 +85,7 @@ Result<void> save_image(const std::filesystem::path& path, const Image& image,
 Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& options = {});
 // Does the file begin like an image? False when it can not be read.
 bool is_image(const std::filesystem::path& path);
-// What can be had of an image without its secret key.
+// What can be read of an image without its secret key.
 struct VerifiedImage {
   std::uint64_t bytes = 0;  // of the file
   Parts parts = {};

@@ -165,7 +165,7 @@ Result<void> save_image(const std::filesystem::path& path, const Image& image,
   if (auto savable = check_savable(path, image); !savable) return savable.error();
   auto plan = make_plan(path, image);
   if (!plan) return plan.error();
-  // Who can read the secret key can make keys collide.
+  // Anybody who can read the secret key can make keys collide.
   const bool secret = image.hasher.mode() == HashMode::hardened && !image.key_is_elsewhere;
   auto file = DurableFile::create(path, options.overwrite, secret ? 0600 : 0666);
   if (!file) return file.error();
