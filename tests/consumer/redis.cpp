@@ -1,4 +1,4 @@
-// A program that links bloomery::redis: asks for a set on a server that is not there, and is told.
+// A program that links bloomery::redis: opening a set on a missing server gives an Error.
 #include <bloomery/remote/redis_set.hpp>
 #include <iostream>
 

@@ -134,7 +134,7 @@ TEST_P(Decompress, CutInTheSecondMemberIsAnError) {
   }
 }
 
-// Some bits belong to nobody (the time stamp of gzip, padding): a flip there changes nothing. No
+// Some bits are not checked (the time stamp of gzip, padding): a flip there changes nothing. No
 // flip may change what is read without an Error.
 TEST_P(Decompress, FlippedBitNeverChangesWhatIsReadInSilence) {
   std::mt19937_64 random(3);

@@ -1,4 +1,5 @@
-// De-duplication with a set that others share: what it has must be printed, come what may.
+// De-duplication with a set that others share: what is added to it must be printed, also after an
+// Error.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -162,7 +162,7 @@ TEST_F(SparseIntegers, PipeTakesAllOfSixtyFourBitsWithoutARange) {
 }
 
 TEST_F(SparseIntegers, PipeThatPassesTheCapIsRefused) {
-  // All of it fits a pipe: nobody reads the rest.
+  // All of it fits into the pipe, so the writer does not wait for a reader.
   std::mt19937_64 random(9);
   std::string bytes(65'528, '\0');
   for (char& byte : bytes) byte = static_cast<char>(random());

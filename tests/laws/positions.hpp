@@ -31,7 +31,7 @@ void for_each_key_family(std::size_t count, Each&& each) {
   each("strings with a common beginning", hashes);
 }
 
-// Bytes lent in name only, for kinds that are asked where keys fall and never what is there.
+// A span without real bytes, for kinds that are asked only where keys fall.
 inline std::span<std::byte> lent_in_name(std::uint64_t bytes) {
   alignas(64) static std::byte place[64];
   return {place, bytes};

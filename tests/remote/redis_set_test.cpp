@@ -182,14 +182,14 @@ TEST_F(RedisSetTest, AHardenedSetMayKeepItsKey) {
   EXPECT_TRUE(open("seen").may_contain("a").value());
 }
 
-// Who can choose the keys that are added must not be able to choose their bits.
+// Somebody who can choose the keys that are added must not be able to choose their bits.
 TEST_F(RedisSetTest, ANewSetIsHardenedUnlessAHasherIsGiven) {
   const Want want{.keys = 1000, .rate = 0.01};
   RedisSet one = RedisSet::open_or_make(redis.address("one"), {.want = want}).value();
   RedisSet two = RedisSet::open_or_make(redis.address("two"), {.want = want}).value();
   EXPECT_EQ(one.law().hasher.mode(), HashMode::hardened);
   EXPECT_NE(one.law().hasher, two.law().hasher);
-  // Whoever joins takes the key that is there.
+  // A client that joins uses the secret key that is there.
   RedisSet joined = RedisSet::open_or_make(redis.address("one"), {.want = want}).value();
   EXPECT_EQ(joined.law().hasher, one.law().hasher);
   ASSERT_TRUE(one.add("a"));

@@ -146,8 +146,8 @@ TEST(BloomChain, UniteTakesTheLinksThatOnlyTheOtherHas) {
   }
 }
 
-// Two full chains merged hold twice the keys in the same links: the rate is above the asked, and a
-// set that is above it must not keep silent.
+// Two full chains merged hold twice the keys in the same links: the rate is above the one asked,
+// and overfull() must say so.
 TEST(BloomChain, TwoFullChainsMergedAreOverfull) {
   const Want want{.keys = 1'000, .rate = 0.01};
   auto one = BloomChain::make(want).value();

@@ -173,7 +173,7 @@ TEST(Cascade, TheSetDependsOnlyOnWhichKeysThereAre) {
   const auto again = Set<Cascade>::build({.rate = 0.02}, bad, good).value();
   EXPECT_EQ(bits_of(once), bits_of(again));
   EXPECT_EQ(once.adds(), again.adds());
-  // Keys that are known in advance go another road to the same bits.
+  // With the number of keys known in advance, another code path gives the same bits.
   const auto known = Set<Cascade>::build({.keys = 5'000, .rate = 0.02}, bad, good).value();
   EXPECT_EQ(bits_of(once), bits_of(known));
 }
@@ -238,7 +238,7 @@ TEST(Cascade, SavedAndOpenedGivesTheSameAnswersAndTheSameBytes) {
   EXPECT_EQ(Set<Cascade>::open(scratch / "blocked.blm").error().code, Code::mismatch);
 }
 
-// Each of these would answer wrongly, without a word.
+// Each of these would silently answer wrongly.
 TEST(Cascade, DamagedPartsAreRefused) {
   const Cascade set = body_of(10'000, 2'000, {.rate = 0.1});
   ASSERT_GT(set.listed(), 10);
@@ -268,7 +268,7 @@ TEST(Cascade, DamagedPartsAreRefused) {
   refused(
       [&](Parts& parts) { list_of(parts, [](WideHash* list) { std::swap(list[3], list[4]); }); });
   refused([&](Parts& parts) { list_of(parts, [](WideHash* list) { list[4] = list[3]; }); });
-  // Rising, but no exception of this filter.
+  // In rising order, but not matched by this filter.
   refused([&](Parts& parts) {
     list_of(parts, [&](WideHash* list) {
       while (set.filter().may_contain(Hash{list[0].low})) ++list[0].low;

@@ -1,4 +1,4 @@
-// Small images made by hand, and a surgeon who changes bytes and makes the checksums fit again.
+// Small images made by hand, and a Surgeon that changes bytes and makes the checksums fit again.
 //
 // The offsets below are copied from docs/format.md, not from the code: a test that crafts a file
 // with them also pins the document.
