@@ -6,8 +6,8 @@
 //                                                pass from the back, no key is hashed again
 //
 // A full line passes on the entry that lies nearest to its home (Robin Hood), so entries of one
-// home stay close together, and a search ends at the first line that nothing went past. The table
-// is full at 85 % of its slots: then every third line passes entries on.
+// home stay close together, and a search ends at the first line that nothing of its class went past
+// (hash_line.hpp). The table is full at 85 % of its slots: then every third line passes entries on.
 // Limits:  hashes that crowd into a few lines (chosen, or not well mixed) overflow into a tree, the
 //          strays: right, but slower and larger. A table that throws bad_alloc has lost its strays:
 //          it may only be destroyed.
@@ -141,10 +141,10 @@ class LineTable {
     const auto [home, entry] = place_of<Line>(key, size_.lines);
     const Line* const line = lines<Line>() + home;
     if (line->has(entry, Line::low_of(key), 0)) return true;
-    return line->passed() && find_behind(line, entry, key);
+    return line->passed(entry) && find_behind(line, entry, key);
   }
   template <class Line>
-  bool find_behind(const Line* home, std::uint64_t entry, const Key& key) const;
+  [[gnu::noinline]] bool find_behind(const Line* home, std::uint64_t entry, const Key& key) const;
 
   template <class Line>
   bool insert(const Key& key) {
@@ -239,7 +239,7 @@ template <class Line>
 bool LineTable<Lines>::find_behind(const Line* home, std::uint64_t entry, const Key& key) const {
   for (unsigned distance = 1; distance <= farthest_line; ++distance) {
     if (home[distance].has(entry, Line::low_of(key), distance)) return true;
-    if (!home[distance].passed()) return false;
+    if (!home[distance].passed(entry)) return false;
   }
   return strays_.contains(key);
 }
@@ -247,7 +247,7 @@ bool LineTable<Lines>::find_behind(const Line* home, std::uint64_t entry, const 
 template <class Lines>
 template <class Line>
 bool LineTable<Lines>::insert_behind(Line* home, std::uint64_t entry, const Key& key) {
-  if (home->passed() && find_behind(home, entry, key)) return false;
+  if (home->passed(entry) && find_behind(home, entry, key)) return false;
   pass_on(home, entry, Line::low_of(key));
   return true;
 }
@@ -264,16 +264,16 @@ void LineTable<Lines>::pass_on(Line* line, std::uint64_t entry, typename Line::L
       ++used_;
       return;
     }
-    line->mark_passed();
     const unsigned slot = line->nearest_slot();
-    const unsigned nearer = line->distance(slot);
-    if (nearer >= distance) continue;
-    const std::uint64_t next = line->entry(slot);
-    const typename Line::Low next_low = line->low(slot);
-    line->put(slot, entry, low, distance);
-    entry = next;
-    low = next_low;
-    distance = nearer;
+    if (const unsigned nearer = line->distance(slot); nearer < distance) {
+      const std::uint64_t next = line->entry(slot);
+      const typename Line::Low next_low = line->low(slot);
+      line->put(slot, entry, low, distance);
+      entry = next;
+      low = next_low;
+      distance = nearer;
+    }
+    line->mark_passed(entry);
   }
   const HashRestorer restorer(size_.lines);
   const auto home = static_cast<std::uint64_t>(line - lines<Line>()) - distance;

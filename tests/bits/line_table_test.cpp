@@ -73,15 +73,18 @@ void expect_line_keeps_what_it_is_given() {
       line.put(line.used(), entry, typename Line::Low{}, distance);
     }
     ASSERT_EQ(line.used(), count);
-    ASSERT_FALSE(line.passed());
+    for (std::uint64_t entry = 0; entry < 8; ++entry) ASSERT_FALSE(line.passed(entry));
     for (const auto& [entry, distance] : truth)
       for (unsigned asked = 0; asked <= farthest_line; ++asked)
         ASSERT_EQ(line.has(entry, {}, asked), truth.contains({entry, asked}));
     for (std::uint64_t entry = 0; entry < 4; ++entry)
       ASSERT_EQ(line.has(entry, {}, 0), truth.contains({entry, 0}));
-    line.mark_passed();
-    ASSERT_TRUE(line.passed());
+    const std::uint64_t gone = random() >> Line::dropped_bits;
+    line.mark_passed(gone);
+    ASSERT_TRUE(line.passed(gone));
+    ASSERT_FALSE(line.passed(gone ^ 1));
     ASSERT_EQ(line.used(), count);
+    for (const auto& [entry, distance] : truth) ASSERT_TRUE(line.has(entry, {}, distance));
   }
 }
 
