@@ -319,7 +319,7 @@ class Set {
     if (is_ranged) rules_.form = KeyForm::number;
   }
 
-  // What knows the keys: the kind, or the composite.
+  // The object that holds the keys: the kind, or the composite.
   const auto& core() const {
     if constexpr (Kind<K>)
       return body_.kind();
@@ -348,7 +348,7 @@ class Set {
     return input_from<Input>(key, hasher_);
   }
 
-  // Away from the short way (sets/short_way.hpp); not inlined, so that it stays short.
+  // The slow path (sets/short_way.hpp); not inlined, so that the fast path stays short.
   template <class T>
   [[gnu::noinline]] Added add_at_first(PassedKey<T> key) {
     note_form<T>();

@@ -114,8 +114,8 @@ class LineTable {
  private:
   // A node of the tree, with what the heap needs for it.
   static constexpr std::uint64_t bytes_a_stray = 32 + 8 * (sizeof(Key) / 8 + 1);
-  // Entries of the first lines could land on lines that were not read yet when a table grows in
-  // place: (line - farthest_line) * 5/4 < line. These are read together.
+  // When a table grows in place, entries of the first lines could land on lines that were not read
+  // yet: (line - farthest_line) * 5/4 < line. So the first lines are all read before any is placed.
   static constexpr std::uint64_t lines_read_together = 32;
 
   template <class Line>

@@ -62,7 +62,7 @@ struct Block {
   bool found_ends_ = false;
 };
 
-// Of a common second-level cache of 1 MiB the part that leaves room for the keys of the records.
+// A quarter of a common second-level cache of 1 MiB: leaves room for the keys of the records.
 inline constexpr std::size_t default_record_block_bytes = std::size_t{256} << 10;
 
 class BlockReader {

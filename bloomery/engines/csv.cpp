@@ -51,8 +51,8 @@ std::size_t CsvScanner::scan(std::string_view bytes, std::size_t from) {
   return end;
 }
 
-// With quotes on the way. `newline` is the first one at or behind `at`, always: one that turns out
-// to be inside a field is counted and the next one looked for, so no byte is searched twice.
+// For records with quotes. Invariant: `newline` is the first newline at or after `at`. One that is
+// inside a field is counted, and the next one is searched, so no byte is searched twice.
 std::size_t CsvScanner::scan_open(std::string_view bytes, std::size_t from, std::size_t newline) {
   const std::size_t size = bytes.size();
   std::size_t at = from;

@@ -5,7 +5,7 @@
 //    "Z\u00fcrich"   its text, unescaped: Zurich with its umlaut in UTF-8
 //    12, 1.50e3      as written: 1 and 1.0 are two keys
 //    true, false     as written
-//    null            no text at all: its key is said by fields.hpp
+//    null            not a text: fields.hpp defines its key
 //    {..} [..]       as written, blanks and all
 //
 // So "1" and 1 are one key, and so are "true" and true: a list of ids can be asked for whichever

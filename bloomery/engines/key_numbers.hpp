@@ -24,7 +24,7 @@ class KeyNumbers {
 
   // The number of this key. It is new if it is what size() was before.
   std::uint64_t number_of(WideHash hash) {
-    if (hash == WideHash{}) hash = {0, 1};  // all zeros are a key alone
+    if (hash == WideHash{}) hash = {0, 1};  // all zeros stand for a key of number_alone()
     const std::uint64_t tag = tag_of(hash);
     std::uint64_t at = home(hash);
     for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {

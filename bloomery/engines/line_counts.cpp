@@ -79,9 +79,9 @@ struct Guess {
   double variance = 0;
 };
 
-// Which part of the lines of some blocks is different from those before it: one line in eight is
-// looked at, by its hash, so that all repeats of a line are or none. Of more lines the part is at
-// most as large: the longer a file, the more of its lines were there before.
+// The share of distinct lines in some blocks. One line in eight is looked at, chosen by its hash,
+// so that either all repeats of a line are looked at or none. For the whole file the share is at
+// most as large: the longer a file, the more of its lines are repeats.
 class Variety {
  public:
   // Whole lines of a block only: the first and the last may be cut.
@@ -97,10 +97,10 @@ class Variety {
       start = end;
     }
   }
-  // Of so many lines those that differ, if the lines of the blocks are drawn from them at random:
-  // with V possible lines one pair in V is equal, and n draws meet V (1 - e^(-n/V)) of them. With a
-  // reserve for chance. Lines that come again at once, or some more often than others, make it too
-  // low: then the set grows.
+  // How many of so many lines are distinct, if all are drawn at random from V possible lines: then
+  // one pair in V is equal, and n draws give V (1 - e^(-n/V)) distinct lines. With a reserve for
+  // chance. Too low where repeats are close together or some lines are more frequent than others:
+  // then the set grows.
   double different(double lines) const {
     if (pairs_ == 0 || lines_ < fewest_lines) return lines;
     const double looked = static_cast<double>(lines_) / one_in;
@@ -130,7 +130,7 @@ class Variety {
 struct Sampling {
   const LineRules& rules;
   bool keys = false;
-  bool likely = false;  // keys: as they most likely are, not a plan that should suffice
+  bool likely = false;  // the most likely number of keys, not a plan that should suffice
 
   void scale(Guess& guess, const Variety& variety) const {
     if (!keys) return;

@@ -68,15 +68,15 @@ class LossMeter {
     step_ = std::max(least_step_, set_.adds() / (set_.overfull() ? 8 : 32));
   }
 
-  // Of the truly new lines a part `mean` was lost and the rest was fresh. Not held against the
-  // repeats of this window: a tenth of a line would be dropped from each window that has none.
+  // Of the truly new lines a share `mean` was lost and the rest was fresh. Not limited to the
+  // repeats of this window: that would drop a tenth of a line from each window without repeats.
   static double likely_lost(std::uint64_t fresh, double mean) {
     return static_cast<double>(fresh) * mean / (1 - mean);
   }
 
-  // All windows in which most of the new lines were lost. There the few fresh ones of a window, or
-  // none, say little; together they tell which part of the lines was new. One more is assumed: none
-  // may be chance, as in expected_false.hpp.
+  // All windows in which most of the new lines were lost. One such window has too few fresh lines
+  // to tell which share of its lines was new; all of them together do. One more fresh line is
+  // assumed, since zero may be chance, as in expected_false.hpp.
   struct Crowd {
     double fresh = 0;
     double repeats = 0;
@@ -99,7 +99,7 @@ class LossMeter {
   }
 
   static constexpr double crowded = 0.5;
-  // A small set fills within a few lines, and its rate with it. One without a plan grows.
+  // The rate of a small set rises within a few lines. A set without a capacity grows.
   static std::uint64_t least_step(std::uint64_t capacity) {
     if (capacity == 0) return lines_per_batch;
     return std::clamp<std::uint64_t>(capacity / 32, 8, lines_per_batch);

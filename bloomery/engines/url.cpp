@@ -149,7 +149,8 @@ std::string_view default_port(std::string_view scheme) {
   return scheme == "ftp" ? "21" : "";
 }
 
-// "www." and dots at the end go, as often as they are there: once more would change nothing.
+// Removes "www." and dots at the end, as often as they are there, so that a second pass changes
+// nothing.
 std::string_view crawled_host(std::string_view host) {
   while (host.ends_with('.')) host.remove_suffix(1);
   while (host.starts_with("www.") && host.find('.', 4) != std::string_view::npos)
@@ -186,13 +187,13 @@ char* write_authority(const detail::Authority& authority, std::string_view schem
   return write(port, out);
 }
 
-// One letter of `name` is a capital at most where `text` has one.
+// Equal without regard to case; `name` is in lower case.
 bool is_name(std::string_view text, std::string_view name) {
   return std::equal(text.begin(), text.end(), name.begin(), name.end(),
                     [](char a, char b) { return lower(a) == b; });
 }
 
-// What tells who came from where, or in which session, and not which page.
+// Arguments that name a referrer or a session, not a page.
 constexpr std::string_view tracking_names[] = {
     "_ga",        "_gl",       "dclid",  "fbclid",  "gbraid",    "gclid",     "gclsrc",
     "igshid",     "mc_cid",    "mc_eid", "msclkid", "twclid",    "wbraid",    "yclid",

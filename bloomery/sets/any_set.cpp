@@ -149,7 +149,8 @@ InputForm AnySet::input() const { return body_->row().input; }
 bool AnySet::exact() const { return body_->row().exact; }
 bool AnySet::shared() const { return body_->shared(); }
 
-// Keys that were refused leave no trace; those before the set was full do.
+// The form of the keys is noted when some may have been added: not when all were refused, but also
+// when the set became full on the way.
 void AnySet::note_form(KeyForm form, bool none, const Result<std::size_t>& added) {
   const bool refused =
       !added && (added.error().code == Code::mismatch || added.error().code == Code::unsupported);

@@ -39,7 +39,7 @@ struct KindRow {
   KindId id;
   InputForm input;
   bool exact;
-  bool whole_hashes;  // of 64 or 128 bits: has the rate these give, none to choose
+  bool whole_hashes;  // keeps whole hashes: their bits fix the rate, it cannot be chosen
   bool grows;         // needs no number of keys in advance
   bool removes;       // keys can be removed; from spectral only when that was planned
   bool counts;        // tells how often a key was added
@@ -90,8 +90,8 @@ class AnySet {
   KindId kind() const;
   InputForm input() const;
   bool exact() const;
-  // Others use it at the same time, and what it was given stays in it whatever becomes of this
-  // program. After an Error of add_all, `fresh` then tells which keys were new before it.
+  // True for a set that other programs use at the same time: added keys stay in it even if this
+  // program fails. After an Error of add_all, `fresh` then tells which keys were new before it.
   bool shared() const;
   const Hasher& hasher() const { return hasher_; }
   KeyRules& rules() { return rules_; }

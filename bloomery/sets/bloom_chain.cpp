@@ -288,8 +288,8 @@ double BloomChain::fill_ratio() const {
   return ones / static_cast<double>(bytes());
 }
 
-// An older link has more than its share after a union, or by a few keys when threads met at its
-// end; the latter the rate can bear.
+// An older link has too many keys after a union, or a few too many when several threads filled it
+// at once. The second does no harm as long as the whole chain keeps its rate.
 bool BloomChain::overfull() const {
   if (newest().overfull()) return true;
   for (std::size_t i = 0; i + 1 < links(); ++i)

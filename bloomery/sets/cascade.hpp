@@ -10,8 +10,8 @@
 // filter. The list takes 16 bytes for each allowed key that passes the filter: at 1 % that is 1.3
 // bits an allowed key. Where there are so many allowed keys that a finer filter and a shorter list
 // are smaller together, the filter is made finer than was asked.
-// Limits:  takes no keys once it is built, since new blocked keys would make allowed ones match
-//          that are not listed; nothing of it can be united for the same reason.
+// Limits:  takes no keys once it is built, since a new blocked key could make allowed keys match
+//          that are not in the list; two cascades cannot be united for the same reason.
 //          Two keys are taken for one if all 128 bits agree; see hash_set.hpp.
 // Threads: any number may ask.
 // See:     docs/kinds.md "cascade"; cascade_builder.hpp makes it; cascade_test.

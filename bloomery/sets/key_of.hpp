@@ -76,7 +76,7 @@ bool key_has_place(const K& kind, const T& key) {
   }
 }
 
-// What is thrown is made out of line, so that adding a key stays short enough to be inlined.
+// Exceptions are thrown out of line, so that adding a key stays short enough to be inlined.
 [[noreturn, gnu::noinline, gnu::cold]] inline void throw_outside() {
   throw std::out_of_range("the integer is outside the range of the map");
 }
@@ -89,7 +89,7 @@ void expect_place(const K& kind, const T& key) {
   if (!key_has_place(kind, key)) throw_outside();
 }
 
-// Throws what a set without room says.
+// Throws Failure if the set was full.
 inline Added accepted(Added added) {
   if (added == Added::full) throw_full();
   return added;

@@ -3,12 +3,12 @@
 // n keys, m bits, k probes, p the false-positive rate:
 //
 //    classic    m = -n ln p / ln^2 2      k = m/n ln 2      p = (1 - e^(-kn/m))^k
-//    blocked    keys fall into blocks like rain: j keys in a block with Poisson(n / blocks) chance,
-//               and p is the mean over j. The classic formula is too hopeful there: at 10 bits a
-//               key and 1 % the full blocks answer for most of the strangers.
+//    blocked    the number j of keys in a block is Poisson(n / blocks) distributed, and p is the
+//               mean over j. The classic formula gives too low a rate there: at 10 bits a key and
+//               1 % most false positives come from the fullest blocks.
 //
-// Limits: rates from 1e-12 to 0.5; below that the 64 bits of a hash are the limit, above it no set
-//         is worth its bytes.
+// Limits: rates from 1e-12 to 0.5; below that the 64 bits of a hash are the limit, above it a set
+//         is not worth its bytes.
 #pragma once
 
 #include <algorithm>

@@ -16,8 +16,8 @@ static_assert(quads * quad_rows >= RibbonLayer::stretch_starts + RibbonLayer::wi
 constexpr std::uint64_t octet_starts = 8;
 constexpr std::uint64_t stretch_octets = RibbonLayer::stretch_starts / octet_starts;
 
-// The octets of each class, in the order of insertion; what was said of mark m is that the classes
-// from the m-th last on are bumped.
+// The octets of each class, in the order of insertion. Mark m means that the last m classes are
+// bumped.
 struct Octets {
   std::uint64_t first;
   std::uint64_t end;
@@ -106,9 +106,9 @@ bool RibbonShardSolver::insert(std::span<Hash> keys) {
   if (!insert_in_order(keys)) return false;
   if (band_.placed == keys.size()) [[likely]]
     return true;
-  // Some said nothing new: copies, or lucky keys. In narrow stretches a lucky one may be wrong in
-  // the wide column, which tells on the rows before; so the highest hashes have to be the lucky
-  // ones, whatever the order was.
+  // Some equations were redundant: copies, or keys whose fingerprint happens to fit. In narrow
+  // stretches such a key may be wrong in the wide column, which changes rows before it. So that the
+  // bits do not depend on the order of the keys, they are sorted: the highest hashes are redundant.
   take_out();
   std::sort(keys.begin(), keys.end());
   insert_in_order(keys);

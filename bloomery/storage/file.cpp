@@ -288,9 +288,10 @@ Result<void> DurableFile::make_temporary(unsigned mode) {
   return refused("no file can be made in the directory " + directory_name_ + ": ", errno);
 }
 
-// As far as the system allows; what can not be kept makes the rights narrower, never wider.
-//    no group       its bits were meant for other people, who count among all others now
-//    no access list the bits of the group were its mask, which says nothing of the group itself
+// Keeps owner, group and rights as far as the system allows. What cannot be kept makes the rights
+// narrower, never wider:
+//    group not kept    its bits were for the members of the old group, who are now "others"
+//    list not kept     the group bits were the mask of the access list, not the group's own rights
 void DurableFile::keep_rights(const std::string& replaced, unsigned mode, unsigned owner,
                               unsigned group) {
   unsigned kept = mode & 0777U;

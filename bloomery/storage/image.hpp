@@ -30,9 +30,9 @@ namespace bloomery {
 // Names a set across copies; binds its chunks together. All zero: not saved yet.
 using Uuid = std::array<std::uint8_t, 16>;
 
-// A file that is printed by what the set has not seen before (bloomery dedup --state): up to this
-// length it holds just the keys that were added. Beyond it, after a run that did not end, are keys
-// that the set does not know.
+// The output of bloomery dedup --state, which gets each key that was new to the set. Up to this
+// length it holds exactly the keys that were added. After a run that did not end there may be more
+// bytes, with keys that the saved set does not have.
 struct WrittenOutput {
   std::string path = {};  // absolute
   std::uint64_t bytes = 0;
