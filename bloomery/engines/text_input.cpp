@@ -9,6 +9,7 @@
 
 #include <bloomery/engines/decompress.hpp>
 #include <bloomery/engines/not_text.hpp>
+#include <bloomery/engines/unmarked_text.hpp>
 #include <bloomery/engines/utf16.hpp>
 
 namespace bloomery {
@@ -21,37 +22,11 @@ constexpr std::string_view utf16_little_mark = "\xff\xfe"sv;
 constexpr std::string_view utf16_big_mark = "\xfe\xff"sv;
 
 Error refusal(std::string_view what, std::string_view advice, const TextRules& rules) {
-  std::string sentence = "this is " + std::string(what) + ", not text; " + std::string(advice);
+  const bool text = what.starts_with("UTF-");
+  std::string sentence = "this is " + std::string(what) + (text ? ", not UTF-8; " : ", not text; ");
+  sentence += advice;
   if (!rules.otherwise.empty()) sentence += "; " + rules.otherwise;
   return {Code::bad_input, std::move(sentence)};
-}
-
-struct Zeros {
-  std::size_t even = 0;
-  std::size_t odd = 0;
-};
-
-Zeros count_zeros(std::string_view bytes) {
-  Zeros zeros;
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    if (bytes[i] == '\0') ++(i % 2 == 0 ? zeros.even : zeros.odd);
-  return zeros;
-}
-
-bool is_unmarked_utf16(std::string_view bytes) {
-  const std::size_t units = bytes.size() / 2;
-  const Zeros zeros = count_zeros(bytes.substr(0, units * 2));
-  if (units < 2 || (zeros.even > 0 && zeros.odd > 0)) return false;
-  return zeros.even + zeros.odd >= units - units / 4;
-}
-
-// Every second byte so far. A newline of UTF-16 may lack its zero yet.
-bool may_become_unmarked_utf16(std::string_view bytes) {
-  const Zeros zeros = count_zeros(bytes);
-  const std::size_t units = bytes.size() / 2;
-  if (zeros.even + zeros.odd == 0) return false;
-  return (zeros.even == 0 && zeros.odd == units) ||
-         (zeros.odd == 0 && zeros.even == bytes.size() - units);
 }
 
 bool begins(std::string_view bytes, std::string_view mark) { return bytes.starts_with(mark); }
@@ -65,6 +40,7 @@ class TextLook {
   explicit TextLook(const TextRules& rules) : rules_(rules) {}
 
   Result<Recognised> operator()(std::string_view first, bool all) const {
+    const bool whole = all;
     all = all || first.size() >= recognised_bytes;
     const NotText other = find_not_text(first, all);
     if (!other.what.empty()) return refusal(other.what, other.advice, rules_);
@@ -78,22 +54,27 @@ class TextLook {
                         .skip = mark.size()};
     }
     const bool zero_lines = rules_.delimiter.find('\0') != std::string::npos;
-    if (!zero_lines && (all || has_record(first)) && is_unmarked_utf16(first))
-      return refusal("UTF-16 without a byte order mark",
-                     "convert it: iconv -f UTF-16LE (or BE) -t UTF-8 FILE | bloomery ...", rules_);
+    if (!zero_lines && (all || (has_record(first) && !awaits_wide_newline(first))))
+      if (const auto name = unmarked_encoding(first, whole); !name.empty())
+        return refusal(
+            std::string(name.substr(0, 6)) + " without a byte order mark",
+            "convert it: iconv -f " + std::string(name) + " -t UTF-8 FILE | bloomery ...", rules_);
     return Recognised{.decided = all || is_decided(first, other, zero_lines)};
   }
 
  private:
+  // The first record may be one of UTF-16 or UTF-32 whose newline lacks up to three zeros yet.
+  bool awaits_wide_newline(std::string_view first) const {
+    const std::string_view record = first.substr(0, first.find(rules_.delimiter));
+    return !first.empty() && first.size() < record.size() + 4 && may_become_unmarked(first);
+  }
+
   bool has_record(std::string_view first) const {
     return first.find(rules_.delimiter) != std::string_view::npos;
   }
 
   bool is_decided(std::string_view first, const NotText& other, bool zero_lines) const {
-    const std::string_view record = first.substr(0, first.find(rules_.delimiter));
-    if (!zero_lines && !first.empty() && first.size() < record.size() + 2 &&
-        may_become_unmarked_utf16(first))
-      return false;
+    if (!zero_lines && awaits_wide_newline(first)) return false;
     if (has_record(first)) return true;
     return !other.unsure && !may_begin(first, utf8_mark) && !may_begin(first, utf16_little_mark) &&
            !may_begin(first, utf16_big_mark);

@@ -115,11 +115,16 @@ class StateTest(unittest.TestCase):
         self.assertEqual(self.out_sum(), self.expected)
 
     def test_two_that_begin_a_state_at_once_wait_for_each_other(self):
-        runs = [subprocess.Popen([BLOOMERY, "dedup", "--state", "S", "in"], cwd=self.folder,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-                for _ in range(2)]
-        outs = [run.communicate()[0] for run in runs]
-        codes = [run.returncode for run in runs]
+        # Into files: a pipe that nobody reads yet would stop the one that the other waits for.
+        names = [self.folder / "out 0", self.folder / "out 1"]
+        runs = []
+        for name in names:
+            with open(name, "wb") as out:
+                runs.append(subprocess.Popen([BLOOMERY, "dedup", "--state", "S", "in"],
+                                             cwd=self.folder, stdout=out,
+                                             stderr=subprocess.DEVNULL))
+        codes = [run.wait() for run in runs]
+        outs = [name.read_bytes() for name in names]
         # Who comes in the very moment of creation is refused; nobody prints what is not remembered.
         self.assertIn(0, codes)
         self.assertEqual(hashlib.sha256(b"".join(outs)).hexdigest(), self.expected)
