@@ -244,6 +244,7 @@ const char* error_of(BloomBody::Loaded loaded) {
     case BloomBody::Loaded::done: return nullptr;
     case BloomBody::Loaded::no_link: return "ERR invalid offset - no link found";
     case BloomBody::Loaded::too_big: return "ERR invalid chunk - Too big for current filter";
+    case BloomBody::Loaded::no_memory: return "ERR Insufficient memory to create filter";
     case BloomBody::Loaded::damaged: break;
   }
   return "ERR received bad data";
@@ -257,7 +258,7 @@ int bf_loadchunk(Ctx* ctx, Str** argv, int argc) {
   }
   const std::string_view bytes = text_of(argv[3]);
   OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
-  if (key.missing() && next == 1) {
+  if (key.missing() && (next == 1 || NativeBloom::is_first_chunk(bytes))) {
     if (!make_bloom_from(ctx, key, next, bytes)) {
       return api.reply_with_error(ctx, "ERR received bad data");
     }

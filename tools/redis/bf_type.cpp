@@ -35,7 +35,7 @@ void compat_save(IO* io, void* value) {
     api.save_double(io, link.bits_per_entry);
     api.save_unsigned(io, std::uint64_t{link.bits.size()} * 8);
     api.save_unsigned(io, 0);
-    api.save_string_buffer(io, reinterpret_cast<const char*>(link.bits.data()), link.bits.size());
+    save_bytes(io, link.bits);
     api.save_unsigned(io, link.keys);
   }
 }
@@ -68,6 +68,7 @@ void* compat_load(IO* io, int encoding) {
     if (rounded_bits != 0 || link.bits.size() == 0 || bits != std::uint64_t{link.bits.size()} * 8) {
       return refuse(io, "MBbloom--", "a link has not the bits that it says");
     }
+    link.bits = unless_zero(std::move(link.bits));
     fields.links.push_back(std::move(link));
   }
   if (reader.failed()) return refuse(io, "MBbloom--", "it ends early");

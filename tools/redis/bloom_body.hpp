@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include <tools/redis/server_bytes.hpp>
+
 namespace bloomery::redis {
 
 enum class AddOutcome {
@@ -29,7 +31,7 @@ enum class AddOutcome {
 
 class NativeBloomBody;
 
-class BloomBody {
+class BloomBody : public InServerMemory {
  public:
   struct Info {
     std::uint64_t capacity = 0;
@@ -45,7 +47,7 @@ class BloomBody {
     std::string own;        // or made for this
     std::string_view bytes() const { return own.empty() ? lent : own; }
   };
-  enum class Loaded { done, no_link, too_big, damaged };
+  enum class Loaded { done, no_link, too_big, no_memory, damaged };
 
   BloomBody() { ++alive; }
   BloomBody(const BloomBody&) = delete;

@@ -11,6 +11,7 @@
 #include <tools/redis/commands.hpp>
 #include <tools/redis/cuckoo_order.hpp>
 #include <tools/redis/filter_commands.hpp>
+#include <tools/redis/native_cuckoo.hpp>
 #include <tools/redis/opened_key.hpp>
 #include <tools/redis/replies.hpp>
 #include <tools/redis/settings.hpp>
@@ -114,6 +115,18 @@ int cf_count(Ctx* ctx, Str** argv, int argc) {
   return reply_count(ctx, body == nullptr ? 0 : body->count(text_of(argv[2])));
 }
 
+// A part of a compaction: from where the last one left off, or a new one. Replicas and the
+// append-only file hear which part, since they may not know where the last one left off.
+void compact_part(Ctx* ctx, Str* name, CuckooBody& body, bool through_all) {
+  const CuckooBody::Compaction part =
+      body.unfinished().value_or(CuckooBody::Compaction{.through_all = through_all});
+  body.compact(part);
+  const auto word = [](std::uint64_t number) { return static_cast<long long>(number); };
+  api.replicate(ctx, "CF.COMPACT", "sllll", name, word(part.table), word(part.place),
+                word(part.through_all ? 1 : 0), word(part.steps));
+}
+
+// RedisBloom compacts within CF.DEL, however long that takes; here each CF.DEL does a part.
 int cf_del(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
@@ -121,16 +134,39 @@ int cf_del(Ctx* ctx, Str** argv, int argc) {
   if (body == nullptr) return api.reply_with_error(ctx, "Not found");
   const bool removed = body->remove(text_of(argv[2]));
   if (removed) tell_change(ctx, "cf.del", argv[1]);
+  if (removed && body->wants_compaction() && !is_told_by_server(ctx)) {
+    compact_part(ctx, argv[1], *body, false);
+  }
   return api.reply_with_bool(ctx, removed);
 }
 
+// CF.COMPACT key table place through-all steps: what compact_part() told; else not a command.
+bool read_part(Str** argv, CuckooBody::Compaction& part) {
+  long long words[4];
+  for (int n = 0; n < 4; ++n) {
+    if (api.string_to_long_long(argv[2 + n], &words[n]) != ok || words[n] < 0) return false;
+  }
+  part = {.table = static_cast<std::uint64_t>(words[0]),
+          .place = static_cast<std::uint64_t>(words[1]),
+          .through_all = words[2] != 0,
+          .steps = static_cast<std::uint64_t>(words[3])};
+  return true;
+}
+
 int cf_compact(Ctx* ctx, Str** argv, int argc) {
-  if (argc != 2) return api.wrong_arity(ctx);
+  const bool told = argc == 6 && is_told_by_server(ctx);
+  CuckooBody::Compaction part;
+  if ((argc != 2 && !told) || (told && !read_part(argv, part))) return api.wrong_arity(ctx);
   OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
   CuckooBody* body = cuckoo_in(key);
   if (body == nullptr) return api.reply_with_error(ctx, "Cuckoo filter was not found");
-  body->compact();
-  tell_change(ctx, "cf.compact", argv[1]);
+  if (told) {
+    body->compact(part);
+    api.replicate_verbatim(ctx);
+  } else {
+    compact_part(ctx, argv[1], *body, true);
+  }
+  announce(ctx, "cf.compact", argv[1]);
   return api.reply_with_simple_string(ctx, "OK");
 }
 
@@ -196,7 +232,7 @@ int cf_loadchunk(Ctx* ctx, Str** argv, int argc) {
   }
   const std::string_view bytes = text_of(argv[3]);
   OpenedKey key(ctx, argv[1], key_mode::read | key_mode::write);
-  if (key.missing() && next == 1) {
+  if (key.missing() && (next == 1 || NativeCuckoo::is_first_chunk(bytes))) {
     if (const char* why = make_cuckoo_from(ctx, key, bytes)) {
       return api.reply_with_error(ctx, why);
     }
@@ -251,14 +287,14 @@ const std::array commands = {
     CommandEntry{"cf.count", cf_count, reads, 3,
                  "Tells how often an item may be in a cuckoo filter", "O(k), k tables", key_item},
     CommandEntry{"cf.del", cf_del, shrinks, 3, "Takes an item out of a cuckoo filter, once",
-                 "O(k), k tables; O(n), n items, when it compacts", key_item},
+                 "O(k), k tables; a part of a compaction when much was removed", key_item},
     CommandEntry{"cf.info", cf_info, reads, 2, "Tells the figures of a cuckoo filter", "O(1)",
                  only_key},
     CommandEntry{"cf.debug", cf_debug, reads, 2, "Tells the figures of a cuckoo filter in a line",
                  "O(1)", only_key},
-    CommandEntry{"cf.compact", cf_compact, shrinks, 2,
-                 "Moves items of newer tables into gaps of older ones",
-                 "O(n * k), n items, k tables", only_key},
+    CommandEntry{"cf.compact", cf_compact, shrinks, -2,
+                 "Moves items of newer tables into gaps of older ones, a part with each call",
+                 "O(1); as often as n items and k tables need it, O(n * k)", only_key},
     CommandEntry{"cf.scandump", cf_scandump, reads, 3,
                  "Gives the saved form of a cuckoo filter, piece by piece", "O(n), n bytes",
                  scandump_args},

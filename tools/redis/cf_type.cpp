@@ -35,7 +35,7 @@ void compat_save(IO* io, void* value) {
   for (std::size_t n = 0; n < cuckoo.tables().size(); ++n) {
     const ServerBytes& table = cuckoo.tables()[n];
     api.save_unsigned(io, cuckoo.buckets_of(n));
-    api.save_string_buffer(io, reinterpret_cast<const char*>(table.data()), table.size());
+    save_bytes(io, table);
   }
 }
 
@@ -60,7 +60,7 @@ void* compat_load(IO* io, int encoding) {
         size == 0) {
       return refuse(io, "MBbloomCF", "a table has not the buckets that it says");
     }
-    tables.push_back(std::move(table));
+    tables.push_back(unless_zero(std::move(table)));
   }
   if (reader.failed()) return refuse(io, "MBbloomCF", "it ends early");
   auto cuckoo = CompatCuckoo::from(fields, std::move(tables));

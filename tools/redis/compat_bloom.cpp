@@ -37,6 +37,7 @@ KeyHash hash_of(std::string_view key) {
 }
 
 bool link_contains(const CompatBloom::Link& link, KeyHash hash) {
+  if (!link.bits.is_taken()) return false;
   const std::uint64_t bits = std::uint64_t{link.bits.size()} * 8;
   std::uint64_t at = hash.a;
   for (std::uint32_t probe = 0; probe < link.probes; ++probe, at += hash.b) {
@@ -90,9 +91,7 @@ Result<CompatBloom::Link> CompatBloom::make_link(std::uint64_t entries, double e
   const std::uint64_t words =
       (std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bits)) + 63) / 64;
   if (words * 8 > most_bytes) return Error{Code::no_memory, "the filter would exceed its cap"};
-  auto bytes = ServerBytes::make(words * 8);
-  if (!bytes) return Error{Code::no_memory, "there is no memory for the filter"};
-  link.bits = std::move(*bytes);
+  link.bits = ServerBytes::promised(words * 8);
   return link;
 }
 
@@ -175,9 +174,7 @@ Result<std::unique_ptr<CompatBloom>> CompatBloom::from_header(std::string_view h
   if (auto checked = check(fields); !checked) return checked.error();
   if (total > cap_bytes) return Error{Code::no_memory, "the filter would exceed its cap"};
   for (std::size_t n = 0; n < sizes.size(); ++n) {
-    auto bytes = ServerBytes::make(sizes[n]);
-    if (!bytes) return Error{Code::no_memory, "there is no memory for the filter"};
-    fields.links[n].bits = std::move(*bytes);
+    fields.links[n].bits = ServerBytes::promised(sizes[n]);
   }
   return from(std::move(fields));
 }
@@ -217,10 +214,12 @@ CompatBloom::Added CompatBloom::add(std::string_view key, std::uint64_t cap_byte
     auto link =
         make_link(entries, newest.error * tightening, cap_bytes - std::min(cap_bytes, held));
     if (!link) return link.error().code == Code::no_memory ? Added::no_memory : Added::refused;
+    if (!link->bits.take()) return Added::no_memory;
     links_.push_back(std::move(*link));
   }
   Link& newest = links_.back();
   if (keys_ == UINT64_MAX) return Added::refused;
+  if (!newest.bits.take()) return Added::no_memory;
   if (!link_add(newest, hash)) return Added::seen;
   ++newest.keys;
   ++keys_;
@@ -251,12 +250,15 @@ std::uint64_t CompatBloom::payload_bytes() const {
 }
 
 std::uint64_t CompatBloom::memory_bytes() const {
-  return sizeof(CompatBloom) + links_.capacity() * sizeof(Link) + payload_bytes();
+  std::uint64_t sum = sizeof(CompatBloom) + links_.capacity() * sizeof(Link);
+  for (const Link& link : links_) sum += link.bits.memory_bytes();
+  return sum;
 }
 
 double CompatBloom::rate_now() const {
   double passes_none = 1;
   for (const Link& link : links_) {
+    if (!link.bits.is_taken()) continue;
     std::uint64_t ones = 0;
     for (std::size_t at = 0; at + 8 <= link.bits.size(); at += 8) {
       std::uint64_t word;
@@ -300,10 +302,8 @@ CompatBloom::Chunk CompatBloom::chunk(std::uint64_t position) const {
       offset -= link.bits.size();
       continue;
     }
-    const std::uint64_t length = std::min(most_chunk_bytes, link.bits.size() - offset);
-    return {position + length,
-            {reinterpret_cast<const char*>(link.bits.data()) + offset,
-             static_cast<std::size_t>(length)}};
+    const std::string_view piece = link.bits.piece(offset, link.bits.size() - offset);
+    return {position + piece.size(), piece};
   }
   return {};
 }
@@ -317,8 +317,7 @@ CompatBloom::Loaded CompatBloom::load_chunk(std::uint64_t next, std::string_view
       continue;
     }
     if (bytes.size() > link.bits.size() - offset) return Loaded::too_big;
-    if (!bytes.empty()) std::memcpy(link.bits.data() + offset, bytes.data(), bytes.size());
-    return Loaded::done;
+    return link.bits.put(offset, bytes) ? Loaded::done : Loaded::no_memory;
   }
   return Loaded::no_link;
 }

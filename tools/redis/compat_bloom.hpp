@@ -9,7 +9,8 @@
 // A link of rate e takes -ln(e) / ln(2)^2 bits a key, rounded up to whole 64-bit words. Saved forms
 // (docs/redis.md): a header and chunks (SCANDUMP, LOADCHUNK), and the fields of an RDB file.
 // Whatever comes from outside is checked before anything is made of it; a header promises bytes
-// that are not there yet, so it is held to a cap.
+// that are not there yet, so it is held to a cap. A link takes its memory when the first key or the
+// first chunk comes for it.
 // Limits:  the rate of RedisBloom, not better: in links of few bits the positions of a key fall
 //          together, and more strangers pass than asked. People who choose keys can forge them.
 //          Filters of the 1.x versions with 32-bit hashes are refused.
@@ -30,7 +31,7 @@
 
 namespace bloomery::redis {
 
-class CompatBloom {
+class CompatBloom : public InServerMemory {
  public:
   struct Want {
     double rate = 0.01;  // in (0, 1); above most_rate it is most_rate
@@ -88,9 +89,9 @@ class CompatBloom {
     std::uint64_t next = 0;
     std::string_view bytes;
   };
-  static constexpr std::uint64_t most_chunk_bytes = std::uint64_t{16} << 20;
+  static constexpr std::uint64_t most_chunk_bytes = ServerBytes::most_piece_bytes;
   Chunk chunk(std::uint64_t position) const;
-  enum class Loaded { done, no_link, too_big };
+  enum class Loaded { done, no_link, too_big, no_memory };
   Loaded load_chunk(std::uint64_t next, std::string_view bytes);
 
   // One line for the chain, one for each link, as BF.DEBUG prints them.

@@ -62,8 +62,8 @@ class CompatBloomBody final : public BloomBody {
  private:
   static_assert(static_cast<int>(CompatBloom::Added::no_memory) ==
                 static_cast<int>(AddOutcome::no_memory));
-  static_assert(static_cast<int>(CompatBloom::Loaded::too_big) ==
-                static_cast<int>(Loaded::too_big));
+  static_assert(static_cast<int>(CompatBloom::Loaded::no_memory) ==
+                static_cast<int>(Loaded::no_memory));
 
   std::unique_ptr<CompatBloom> bloom_;
 };

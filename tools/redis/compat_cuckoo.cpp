@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include <tools/redis/murmur.hpp>
@@ -13,10 +14,15 @@ namespace bloomery::redis {
 namespace {
 
 constexpr std::uint64_t other_home_multiplier = 0x5bd1'e995;
-// With so many tables of 8-bit fingerprints every stranger passes; and compaction, which looks at
-// all older tables for every fingerprint, still ends within a second.
+// With so many tables of 8-bit fingerprints every stranger passes.
 constexpr std::size_t most_tables = 4096;
 constexpr double tolerated_removals = 0.10;  // of the keys left, before tables are compacted
+
+std::uint64_t used_in(std::string_view places) {
+  return places.size() - static_cast<std::uint64_t>(std::ranges::count(places, '\0'));
+}
+
+void spend(std::uint64_t& steps, std::uint64_t cost) { steps -= std::min(steps, cost); }
 
 std::uint64_t other_home(std::uint64_t home, std::uint8_t fingerprint) {
   return home ^ (fingerprint * other_home_multiplier);
@@ -81,7 +87,7 @@ Result<std::unique_ptr<CompatCuckoo>> CompatCuckoo::from(const Fields& fields,
   if (fields.keys > places) return damaged("more keys than places");
   std::unique_ptr<CompatCuckoo> cuckoo(new CompatCuckoo);
   cuckoo->fields_ = fields;
-  cuckoo->tables_ = std::move(tables);
+  for (ServerBytes& table : tables) cuckoo->append_table(std::move(table));
   return cuckoo;
 }
 
@@ -110,9 +116,7 @@ Result<std::unique_ptr<CompatCuckoo>> CompatCuckoo::from_header(std::string_view
   if (fields.keys > total) return damaged("more keys than places");
   std::vector<ServerBytes> made;
   for (std::size_t n = 0; n < tables; ++n) {
-    auto bytes = ServerBytes::make(*bytes_of_table(fields, n));
-    if (!bytes) return Error{Code::no_memory, "there is no memory for the filter"};
-    made.push_back(std::move(*bytes));
+    made.push_back(ServerBytes::promised(*bytes_of_table(fields, n)));
   }
   return from(fields, std::move(made));
 }
@@ -123,7 +127,7 @@ Result<std::unique_ptr<CompatCuckoo>> CompatCuckoo::clone() const {
   for (const ServerBytes& table : tables_) {
     auto bytes = ServerBytes::copy_of(table);
     if (!bytes) return Error{Code::no_memory, "there is no memory for a copy"};
-    twin->tables_.push_back(std::move(*bytes));
+    twin->append_table(std::move(*bytes));
   }
   return twin;
 }
@@ -146,6 +150,7 @@ const std::uint8_t* CompatCuckoo::bucket(std::size_t table, std::uint64_t home) 
 
 // The first place with this fingerprint in one of the two homes, or null.
 std::uint8_t* CompatCuckoo::place_of(std::size_t table, KeyHash hash, std::uint8_t fingerprint) {
+  if (!tables_[table].is_taken()) return nullptr;
   for (const std::uint64_t home : {hash.home, hash.other}) {
     std::uint8_t* const start = bucket(table, home);
     std::uint8_t* const end = start + fields_.bucket_size;
@@ -166,7 +171,7 @@ bool CompatCuckoo::fits_newest(KeyHash hash) {
     home = other_home(home, moving);
     std::uint8_t* const start = bucket(newest, home);
     if (std::uint8_t* const gap = std::find(start, start + size, 0); gap != start + size) {
-      *gap = moving;
+      put(newest, gap, moving);
       return true;
     }
     victim = (victim + 1) % size;
@@ -185,17 +190,16 @@ bool CompatCuckoo::grow(std::uint64_t cap_bytes) {
   if (!bytes || __builtin_add_overflow(*bytes, payload_bytes(), &total) || total > cap_bytes) {
     return false;
   }
-  auto table = ServerBytes::make(*bytes);
-  if (!table) return false;
-  tables_.push_back(std::move(*table));
+  append_table(ServerBytes::promised(*bytes));
   return true;
 }
 
 CompatCuckoo::Added CompatCuckoo::add_hash(KeyHash hash, std::uint64_t cap_bytes) {
   for (;;) {
     for (std::size_t n = tables_.size(); n-- > 0;) {
+      if (!tables_[n].take()) return Added::no_memory;
       if (std::uint8_t* const gap = place_of(n, hash, 0)) {
-        *gap = hash.fingerprint;
+        put(n, gap, hash.fingerprint);
         ++fields_.keys;
         return Added::fresh;
       }
@@ -206,6 +210,10 @@ CompatCuckoo::Added CompatCuckoo::add_hash(KeyHash hash, std::uint64_t cap_bytes
     }
     if (fields_.expansion == 0 || tables_.size() == most_tables) return Added::full;
     if (!grow(cap_bytes)) return Added::no_memory;
+    if (!tables_.back().take()) {
+      drop_newest();
+      return Added::no_memory;
+    }
   }
 }
 
@@ -233,6 +241,7 @@ std::uint64_t CompatCuckoo::count(std::string_view key) const {
         std::count(start, start + fields_.bucket_size, hash.fingerprint));
   };
   for (std::size_t n = 0; n < tables_.size(); ++n) {
+    if (!tables_[n].is_taken()) continue;
     const std::uint8_t* const first = bucket(n, hash.home);
     const std::uint8_t* const second = bucket(n, hash.other);
     copies += in(first);
@@ -246,50 +255,99 @@ bool CompatCuckoo::remove(std::string_view key) {
   for (std::size_t n = tables_.size(); n-- > 0;) {
     std::uint8_t* const place = place_of(n, hash, hash.fingerprint);
     if (place == nullptr) continue;
-    *place = 0;
+    clear(n, place);
     // A header may have said fewer keys than its tables hold.
     if (fields_.keys > 0) --fields_.keys;
     if (fields_.removed < UINT64_MAX) ++fields_.removed;
-    const double tolerated = static_cast<double>(fields_.keys) * tolerated_removals;
-    if (tables_.size() > 1 && static_cast<double>(fields_.removed) > tolerated) {
-      compact(Compaction::while_tables_empty);
-    }
     return true;
   }
   return false;
 }
 
-// Moves what it can of one table into older ones; true when nothing is left in it.
-bool CompatCuckoo::empties_into_older(std::size_t table) {
-  bool empty = true;
-  for (std::size_t at = 0; at < tables_[table].size(); ++at) {
-    std::uint8_t& fingerprint = tables_[table].data()[at];
-    if (fingerprint == 0) continue;
-    // A bucket's number, cut to the size of an older table, is the home there.
-    const std::uint64_t home = at / fields_.bucket_size;
-    const KeyHash hash{home, other_home(home, fingerprint), fingerprint};
-    std::uint8_t* gap = nullptr;
-    for (std::size_t older = 0; older < table && gap == nullptr; ++older) {
-      gap = place_of(older, hash, 0);
-    }
-    if (gap == nullptr) {
-      empty = false;
-    } else {
-      *gap = std::exchange(fingerprint, std::uint8_t{0});
-    }
-  }
-  return empty;
+bool CompatCuckoo::wants_compaction() const {
+  const double tolerated = static_cast<double>(fields_.keys) * tolerated_removals;
+  return tables_.size() > 1 && static_cast<double>(fields_.removed) > tolerated;
 }
 
-void CompatCuckoo::compact(Compaction compaction) {
-  for (std::size_t n = tables_.size(); n-- > 1;) {
-    if (empties_into_older(n)) {
-      if (n + 1 == tables_.size()) tables_.pop_back();
+// Moves one fingerprint into the oldest table that has a gap for it; false: there is none.
+bool CompatCuckoo::moves_into_older(std::size_t table, std::uint64_t place, std::uint64_t& steps) {
+  std::uint8_t& fingerprint = tables_[table].data()[place];
+  // A bucket's number, cut to the size of an older table, is the home there.
+  const std::uint64_t home = place / fields_.bucket_size;
+  const KeyHash hash{home, other_home(home, fingerprint), fingerprint};
+  for (std::size_t older = 0; older < table; ++older) {
+    const bool is_full = used_[older] == tables_[older].size();
+    spend(steps, is_full ? 1 : 2 + fields_.bucket_size / 32);
+    if (is_full || !tables_[older].take()) continue;
+    if (std::uint8_t* const gap = place_of(older, hash, 0)) {
+      put(older, gap, fingerprint);
+      clear(table, &fingerprint);
+      return true;
+    }
+  }
+  return false;
+}
+
+// From this place on, until the steps are spent; the place after the last that it looked at.
+std::uint64_t CompatCuckoo::move_into_older(std::size_t table, std::uint64_t place,
+                                            std::uint64_t& steps) {
+  const std::uint64_t end = tables_[table].size();
+  while (place < end && used_[table] != 0 && steps != 0) {
+    const std::uint64_t word = std::min<std::uint64_t>(end, place / 64 * 64 + 64);
+    const std::uint8_t* const start = tables_[table].data();
+    const std::uint8_t* const found =
+        std::find_if(start + place, start + word, [](std::uint8_t byte) { return byte != 0; });
+    place = static_cast<std::uint64_t>(found - start);
+    spend(steps, 1);
+    if (place != word) moves_into_older(table, place++, steps);
+  }
+  return used_[table] == 0 ? end : place;
+}
+
+// An empty place becomes a fingerprint, and the other way round.
+void CompatCuckoo::put(std::size_t table, std::uint8_t* place, std::uint8_t fingerprint) {
+  *place = fingerprint;
+  ++used_[table];
+}
+
+void CompatCuckoo::clear(std::size_t table, std::uint8_t* place) {
+  *place = 0;
+  if (--used_[table] == 0) tables_[table] = ServerBytes::promised(tables_[table].size());
+}
+
+void CompatCuckoo::append_table(ServerBytes table) {
+  used_.push_back(table.is_taken() ? used_in(table.text()) : 0);
+  if (used_.back() == 0) table = ServerBytes::promised(table.size());
+  tables_.push_back(std::move(table));
+}
+
+// Equal filters take equal memory, however they came to their tables.
+void CompatCuckoo::drop_newest() {
+  tables_.pop_back();
+  used_.pop_back();
+  if (!std::has_single_bit(tables_.size())) return;
+  std::vector<ServerBytes> fitting;
+  fitting.reserve(tables_.size());
+  std::ranges::move(tables_, std::back_inserter(fitting));
+  tables_ = std::move(fitting);
+  used_.shrink_to_fit();
+}
+
+std::optional<CompatCuckoo::Position> CompatCuckoo::compact(Compaction compaction, Position from,
+                                                            std::uint64_t steps) {
+  std::size_t table = std::min<std::uint64_t>(from.table, tables_.size() - 1);
+  std::uint64_t place = table == from.table ? from.place : 0;
+  for (; table > 0; --table, place = 0) {
+    place = move_into_older(table, std::min<std::uint64_t>(place, tables_[table].size()), steps);
+    if (place < tables_[table].size()) return Position{table, place};
+    if (used_[table] == 0) {
+      if (table + 1 == tables_.size()) drop_newest();
     } else if (compaction == Compaction::while_tables_empty) {
       break;
     }
   }
   fields_.removed = 0;
+  return std::nullopt;
 }
 
 // -- the saved form -------------------------------------------------------------------------------
@@ -301,7 +359,11 @@ std::uint64_t CompatCuckoo::payload_bytes() const {
 }
 
 std::uint64_t CompatCuckoo::memory_bytes() const {
-  return sizeof(CompatCuckoo) + tables_.capacity() * sizeof(ServerBytes) + payload_bytes();
+  // As much as the vector has when it grew to this size, and no more: see drop_newest().
+  std::uint64_t sum = sizeof(CompatCuckoo) +
+                      std::bit_ceil(tables_.size()) * (sizeof(ServerBytes) + sizeof(std::uint64_t));
+  for (const ServerBytes& table : tables_) sum += table.memory_bytes();
+  return sum;
 }
 
 std::string CompatCuckoo::header() const {
@@ -325,10 +387,8 @@ CompatCuckoo::Chunk CompatCuckoo::chunk(std::uint64_t position) const {
       offset -= table.size();
       continue;
     }
-    const std::uint64_t length = std::min<std::uint64_t>(most_chunk_bytes, table.size() - offset);
-    return {
-        position + length,
-        {reinterpret_cast<const char*>(table.data()) + offset, static_cast<std::size_t>(length)}};
+    const std::string_view piece = table.piece(offset, table.size() - offset);
+    return {position + piece.size(), piece};
   }
   return {};
 }
@@ -342,7 +402,11 @@ bool CompatCuckoo::load_chunk(std::uint64_t next, std::string_view bytes) {
       continue;
     }
     if (bytes.size() > table.size() - offset) return false;
-    std::memcpy(table.data() + offset, bytes.data(), bytes.size());
+    std::uint64_t& used = used_[static_cast<std::size_t>(&table - tables_.data())];
+    const std::uint64_t before = table.is_taken() ? used_in(table.piece(offset, bytes.size())) : 0;
+    if (!table.put(offset, bytes)) return false;
+    used += used_in(bytes) - before;
+    if (used == 0) table = ServerBytes::promised(table.size());
     return true;
   }
   return false;

@@ -9,7 +9,8 @@
 // is made. The two homes are each other's other home in every table, as numbers of buckets are
 // powers of two.
 // Whatever comes from outside is checked before anything is made of it; a header promises bytes
-// that are not there yet, so it is held to a cap.
+// that are not there yet, so it is held to a cap. A table takes its memory when the first key or
+// the first chunk comes for it.
 // Limits:  8 bits of fingerprint: with every table the chance grows that a stranger passes, to 38 %
 //          at 31,000 keys from the default capacity (docs/redis.md). Removing a stranger that looks
 //          like a key removes the key.
@@ -29,7 +30,7 @@
 
 namespace bloomery::redis {
 
-class CompatCuckoo {
+class CompatCuckoo : public InServerMemory {
  public:
   struct Want {
     std::uint64_t capacity = 1024;
@@ -65,12 +66,21 @@ class CompatCuckoo {
   Added add_new(std::string_view key, std::uint64_t cap_bytes = UINT64_MAX);
   bool may_contain(std::string_view key) const;
   std::uint64_t count(std::string_view key) const;
-  // Takes one copy out. With more than one table and a tenth removed it compacts.
+  // Takes one copy out.
   bool remove(std::string_view key);
+  // With more than one table and a tenth removed RedisBloom compacts.
+  bool wants_compaction() const;
   // Moves fingerprints from newer tables into gaps of older ones and drops the newest when it is
-  // empty; goes through all tables, or stops at the first that keeps something.
+  // empty; goes through all tables, or stops at the first that keeps something. Does about `steps`
+  // looks at a bucket, then says where to go on; nothing when it has come to its end. The same
+  // filter, position and steps give the same filter.
   enum class Compaction { through_all, while_tables_empty };
-  void compact(Compaction compaction);
+  struct Position {
+    std::uint64_t table = UINT64_MAX;  // or the newest, if there are fewer
+    std::uint64_t place = 0;
+  };
+  std::optional<Position> compact(Compaction compaction, Position from, std::uint64_t steps);
+  void compact(Compaction compaction) { compact(compaction, Position{}, UINT64_MAX); }
 
   const Fields& fields() const { return fields_; }
   const std::vector<ServerBytes>& tables() const { return tables_; }
@@ -87,7 +97,7 @@ class CompatCuckoo {
     std::uint64_t next = 0;  // 0: this was the end
     std::string_view bytes;
   };
-  static constexpr std::uint64_t most_chunk_bytes = std::uint64_t{16} << 20;
+  static constexpr std::uint64_t most_chunk_bytes = ServerBytes::most_piece_bytes;
   // From position 1 on.
   Chunk chunk(std::uint64_t position) const;
   // Takes bytes that came with this `next`; false when they do not lie in one table.
@@ -114,10 +124,17 @@ class CompatCuckoo {
   std::uint8_t* bucket(std::size_t table, std::uint64_t home);
   const std::uint8_t* bucket(std::size_t table, std::uint64_t home) const;
   std::uint8_t* place_of(std::size_t table, KeyHash hash, std::uint8_t fingerprint);
-  bool empties_into_older(std::size_t table);
+  std::uint64_t move_into_older(std::size_t table, std::uint64_t place, std::uint64_t& steps);
+  bool moves_into_older(std::size_t table, std::uint64_t place, std::uint64_t& steps);
+  void append_table(ServerBytes table);
+  void drop_newest();
+  void put(std::size_t table, std::uint8_t* place, std::uint8_t fingerprint);
+  void clear(std::size_t table, std::uint8_t* place);
 
   Fields fields_;
   std::vector<ServerBytes> tables_;
+  std::vector<std::uint64_t>
+      used_;  // places that are taken in each; a table without any is promised
 };
 
 }  // namespace bloomery::redis

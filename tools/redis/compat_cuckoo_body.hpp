@@ -32,7 +32,16 @@ class CompatCuckooBody final : public CuckooBody {
   }
   std::uint64_t count(std::string_view key) const override { return cuckoo_->count(key); }
   bool remove(std::string_view key) override { return cuckoo_->remove(key); }
-  void compact() override { cuckoo_->compact(CompatCuckoo::Compaction::through_all); }
+  bool wants_compaction() const override { return cuckoo_->wants_compaction(); }
+  void compact(const Compaction& part) override {
+    const auto how = part.through_all ? CompatCuckoo::Compaction::through_all
+                                      : CompatCuckoo::Compaction::while_tables_empty;
+    const auto next = cuckoo_->compact(how, {part.table, part.place}, part.steps);
+    unfinished_.reset();
+    if (next) {
+      unfinished_ = {.table = next->table, .place = next->place, .through_all = part.through_all};
+    }
+  }
 
   Info info() const override {
     const CompatCuckoo::Fields& fields = cuckoo_->fields();

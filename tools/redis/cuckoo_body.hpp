@@ -10,15 +10,17 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include <tools/redis/bloom_body.hpp>
+#include <tools/redis/server_bytes.hpp>
 
 namespace bloomery::redis {
 
-class CuckooBody {
+class CuckooBody : public InServerMemory {
  public:
   struct Info {
     std::uint64_t bytes = 0;
@@ -53,7 +55,20 @@ class CuckooBody {
                                std::span<bool> answers) const = 0;
   virtual std::uint64_t count(std::string_view key) const = 0;
   virtual bool remove(std::string_view key) = 0;
-  virtual void compact() = 0;
+  // Has so much been removed that the filter should be compacted?
+  virtual bool wants_compaction() const { return false; }
+  // A bounded part of a compaction. Replicas are told which, so that they do the same.
+  struct Compaction {
+    std::uint64_t table = INT64_MAX;  // from here on; these two are the filter's own
+    std::uint64_t place = 0;
+    bool through_all = true;  // else up to the first table that keeps something
+    std::uint64_t steps = most_steps;
+    // Of some hundred nanoseconds at most, when every look waits for memory.
+    static constexpr std::uint64_t most_steps = 20'000;
+  };
+  virtual void compact(const Compaction& part) = 0;
+  // Where the last part left off.
+  const std::optional<Compaction>& unfinished() const { return unfinished_; }
   virtual Info info() const = 0;
   virtual std::uint64_t payload_bytes() const = 0;
   virtual std::uint64_t memory_bytes() const = 0;
@@ -64,6 +79,9 @@ class CuckooBody {
   virtual bool load_piece(std::uint64_t next, std::string_view bytes) = 0;
   // Null when there is no memory for it.
   virtual std::unique_ptr<CuckooBody> clone() const = 0;
+
+ protected:
+  std::optional<Compaction> unfinished_;
 };
 
 }  // namespace bloomery::redis

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <bloomery/sets/plan.hpp>
+#include <bloomery/sets/shape_fields.hpp>
 
 namespace bloomery::redis {
 namespace {
@@ -43,33 +44,93 @@ Result<void> check(const BloomWant& want) {
 Result<NativeBloom> NativeBloom::make(const BloomWant& want) {
   if (auto sound = check(want); !sound) return sound.error();
   NativeBloom set(want);
-  const double rate = planned_rate(want);
-  if (want.window != 0) {
-    auto window =
-        Window::make({.keys = want.window, .rate = rate, .memory_bytes = want.memory_cap});
-    if (!window) return window.error();
-    set.window_.emplace(std::move(*window));
-  } else if (want.nonscaling || want.capacity > smallest_reserved) {
-    // Keys that were taken for old ones do not count as items: a little more than the capacity.
-    const double more = 1 + rate / 4;
-    const auto keys = static_cast<std::uint64_t>(static_cast<double>(want.capacity) * more);
-    const double share = want.nonscaling ? 1 : reserved_share;
-    auto blocked = Blocked::make({.keys = std::max(keys, want.capacity),
-                                  .rate = rate * share,
-                                  .memory_bytes = want.memory_cap});
-    if (!blocked) return blocked.error();
-    set.blocked_.emplace(std::move(*blocked));
-  } else if (auto begun = set.begin_shards(); !begun) {
-    return begun.error();
-  }
-  if (want.memory_cap != 0 && set.memory_usage() > want.memory_cap)
+  const auto bytes = set.planned_bytes();
+  if (!bytes) return bytes.error();
+  if (want.memory_cap != 0 && sizeof set + *bytes > want.memory_cap)
     return Error{Code::impossible, "that many keys at that rate do not fit that memory"};
   return set;
 }
 
+bool NativeBloom::is_blocked() const {
+  return want_.window == 0 && (want_.nonscaling || want_.capacity > smallest_reserved);
+}
+
+// Keys that were taken for old ones do not count as items: a little more than the capacity.
+Want NativeBloom::blocked_want() const {
+  const double rate = planned_rate(want_);
+  const double more = 1 + rate / 4;
+  const auto keys = static_cast<std::uint64_t>(static_cast<double>(want_.capacity) * more);
+  const double share = want_.nonscaling ? 1 : reserved_share;
+  return {.keys = std::max(keys, want_.capacity), .rate = rate * share};
+}
+
+Result<BlockedBloom::Shape> NativeBloom::blocked_shape() const {
+  if (blocked_) return blocked_->kind().shape();
+  return BlockedBloom::plan(blocked_want());
+}
+
+// What the set will take when it is laid out; tables that grow begin small.
+Result<std::uint64_t> NativeBloom::planned_bytes() const {
+  if (want_.window != 0) {
+    auto shape = WindowBloom::plan({.keys = want_.window, .rate = planned_rate(want_)});
+    if (!shape) return shape.error();
+    return WindowBloom::bytes(*shape);
+  }
+  if (!is_blocked()) return 0;
+  auto shape = blocked_shape();
+  if (!shape) return shape.error();
+  return BlockedBloom::bytes(*shape);
+}
+
+Result<void> NativeBloom::begin_tables() {
+  if (want_.window == 0 && !is_blocked()) return begin_shards();
+  if (const auto bytes = planned_bytes(); !bytes || *bytes > memory_left())
+    return Error{Code::full, "the set has all the memory that it may take"};
+  if (want_.window != 0) {
+    auto window = Window::make({.keys = want_.window, .rate = planned_rate(want_)});
+    if (!window) return window.error();
+    window_ = std::make_unique<Window>(std::move(*window));
+  } else {
+    auto blocked = Blocked::make(blocked_want());
+    if (!blocked) return blocked.error();
+    blocked_ = std::make_unique<Blocked>(std::move(*blocked));
+  }
+  return {};
+}
+
+void NativeBloom::drop_tables() {
+  blocked_.reset();
+  window_.reset();
+  shards_.reset();
+}
+
+// From a list of hashes to what the set was planned as. On an Error it stays a list.
+Result<void> NativeBloom::lay_out() {
+  if (state_ != State::listed) return {};
+  if (auto begun = begin_tables(); !begun) return begun.error();
+  for (const std::uint64_t bits : first_.all()) {
+    if (!add_listed({bits})) {
+      drop_tables();
+      return Error{Code::full, "the set can not grow: it has all the memory that it may take"};
+    }
+  }
+  first_ = FirstHashes{};
+  state_ = State::laid_out;
+  return {};
+}
+
+// A hash that was listed, here or in a set that is merged: whatever was reserved, it is taken.
+bool NativeBloom::add_listed(Hash hash) {
+  if (blocked_) {
+    static_cast<void>(blocked_->add(hash));
+    return true;
+  }
+  return shards_->add(hash, memory_left()) != Added::full;
+}
+
 PrefixShards::Law NativeBloom::shards_law() const {
   const double rate = planned_rate(want_);
-  if (!blocked_ && !loading_) return {.rate = rate, .first_keys = want_.capacity};
+  if (!is_blocked()) return {.rate = rate, .first_keys = want_.capacity};
   return {.rate = rate * (1 - reserved_share), .first_keys = want_.capacity / 8};
 }
 
@@ -91,7 +152,24 @@ std::uint64_t NativeBloom::memory_left() const {
 
 Added NativeBloom::add(std::string_view key) {
   const Hash hash = want_.hasher(key);
-  if (!whole_) return Added::full;
+  if (state_ != State::laid_out) return add_early(hash);
+  const Added added = window_ ? window_->add(hash) : add_hash(hash);
+  items_ += added == Added::fresh;
+  if (items_ == dense_from() && added == Added::fresh) tell_dense();
+  return added;
+}
+
+// Before the set is laid out: to the list, or the add that makes it more than a list.
+Added NativeBloom::add_early(Hash hash) {
+  if (state_ == State::loading) return Added::full;
+  if (first_.contains(hash)) return Added::seen;
+  if (want_.nonscaling && items_ >= want_.capacity) return Added::full;
+  if (want_.window == 0 && first_.size() < most_listed) {
+    if (!first_.add(hash)) return Added::full;
+    ++items_;
+    return Added::fresh;
+  }
+  if (auto done = lay_out(); !done) return Added::full;
   const Added added = window_ ? window_->add(hash) : add_hash(hash);
   items_ += added == Added::fresh;
   return added;
@@ -99,7 +177,8 @@ Added NativeBloom::add(std::string_view key) {
 
 Added NativeBloom::add_hash(Hash hash) {
   if (blocked_) {
-    if (shards_ == nullptr && blocked_->adds() < want_.capacity) return blocked_->add(hash);
+    if (shards_ == nullptr && std::max(held_by_bits(), items_) < want_.capacity)
+      return blocked_->add(hash);
     if (blocked_->may_contain(hash)) return Added::seen;
     if (want_.nonscaling) return Added::full;
     if (shards_ == nullptr)
@@ -109,8 +188,8 @@ Added NativeBloom::add_hash(Hash hash) {
 }
 
 bool NativeBloom::may_contain(std::string_view key) const {
-  if (!whole_) return true;
   const Hash hash = want_.hasher(key);
+  if (state_ != State::laid_out) return state_ == State::loading || first_.contains(hash);
   if (window_) return window_->may_contain(hash);
   if (blocked_ && blocked_->may_contain(hash)) return true;
   return shards_ != nullptr && shards_->may_contain(hash);
@@ -119,10 +198,16 @@ bool NativeBloom::may_contain(std::string_view key) const {
 std::size_t NativeBloom::add_all(std::span<const std::string_view> keys, bool* fresh) {
   std::array<Hash, group_keys> hashes;
   std::size_t done = 0;
-  while (whole_ && done < keys.size()) {
+  while (done < keys.size()) {
     const std::size_t n = std::min(group_keys, keys.size() - done);
     for (std::size_t i = 0; i < n; ++i) hashes[i] = want_.hasher(keys[done + i]);
-    const std::size_t taken = add_group(std::span(hashes).first(n), fresh + done);
+    std::size_t taken = 0;
+    for (; taken < n && state_ != State::laid_out; ++taken) {
+      const Added added = add_early(hashes[taken]);
+      if (added == Added::full) return done + taken;
+      fresh[done + taken] = added == Added::fresh;
+    }
+    taken += add_group(std::span(hashes).first(n).subspan(taken), fresh + done + taken);
     done += taken;
     if (taken != n) break;
   }
@@ -130,12 +215,15 @@ std::size_t NativeBloom::add_all(std::span<const std::string_view> keys, bool* f
 }
 
 std::size_t NativeBloom::add_group(std::span<const Hash> hashes, bool* fresh) {
-  const bool fits =
-      blocked_ && shards_ == nullptr && blocked_->adds() + hashes.size() <= want_.capacity;
+  if (hashes.empty()) return 0;
+  const bool fits = blocked_ && shards_ == nullptr &&
+                    std::max(held_by_bits(), items_) + hashes.size() <= want_.capacity;
   if (window_ || fits) {
     auto added = window_ ? window_->add_all(hashes, fresh) : blocked_->add_all(hashes, fresh);
     if (!added) return 0;
+    const bool was_sparse = items_ < dense_from();
     items_ += *added;
+    if (was_sparse && items_ >= dense_from()) tell_dense();
     return hashes.size();
   }
   call_for(hashes);
@@ -149,6 +237,12 @@ std::size_t NativeBloom::add_group(std::span<const Hash> hashes, bool* fresh) {
   return hashes.size();
 }
 
+// With so many items nearly all pages of the bits have been written to.
+void NativeBloom::tell_dense() const {
+  const Part part = bits();
+  host().is_dense(part.payload.data(), part.payload.size());
+}
+
 // The first of a group.
 void NativeBloom::call_for(std::span<const Hash> hashes) const {
   if (blocked_)
@@ -158,7 +252,7 @@ void NativeBloom::call_for(std::span<const Hash> hashes) const {
 }
 
 void NativeBloom::may_contain_all(std::span<const std::string_view> keys, bool* answers) const {
-  if (!whole_) {
+  if (state_ == State::loading) {
     std::fill_n(answers, keys.size(), true);
     return;
   }
@@ -172,6 +266,10 @@ void NativeBloom::may_contain_all(std::span<const std::string_view> keys, bool* 
 
 void NativeBloom::ask_group(std::span<const Hash> hashes, bool* answers) const {
   std::fill_n(answers, hashes.size(), false);
+  if (state_ == State::listed) {
+    std::ranges::transform(hashes, answers, [&](Hash hash) { return first_.contains(hash); });
+    return;
+  }
   if (window_) return window_->may_contain_all(hashes, answers);
   if (blocked_) blocked_->may_contain_all(hashes, answers);
   if (shards_ == nullptr) return;
@@ -183,34 +281,51 @@ void NativeBloom::ask_group(std::span<const Hash> hashes, bool* answers) const {
 }
 
 Error NativeBloom::full_error() const {
-  if (!whole_) return {Code::full, "not all chunks of the set are loaded yet"};
-  if (want_.nonscaling) return {Code::full, "non scaling filter is full"};
+  if (!is_whole()) return {Code::full, "not all chunks of the set are loaded yet"};
+  if (is_at_capacity()) return {Code::full, "non scaling filter is full"};
   return {Code::full, "the set can not grow beyond its " + std::to_string(memory_usage()) +
                           " bytes: no more memory is allowed or to be had"};
 }
 
-Result<void> NativeBloom::merge(const NativeBloom& other) {
-  if (!whole_ || !other.whole_) return Error{Code::mismatch, "a set is not wholly loaded yet"};
-  if (window_ || other.window_)
+// Both are whole, hash alike, and were reserved alike.
+Result<void> NativeBloom::merges_with(const NativeBloom& other) const {
+  if (!is_whole() || !other.is_whole())
+    return Error{Code::mismatch, "a set is not wholly loaded yet"};
+  if (want_.window != 0 || other.want_.window != 0)
     return Error{Code::unsound, "windows can not be merged: they forget at different times"};
   if (want_.hasher != other.want_.hasher)
     return Error{Code::mismatch,
                  "the sets hash with different secrets; reserve one LIKE the other"};
-  if (blocked_.has_value() != other.blocked_.has_value())
+  if (is_blocked() != other.is_blocked())
     return Error{Code::mismatch, "the sets were not reserved alike"};
-  if (blocked_)
-    if (auto fitting = blocked_->fits(*other.blocked_); !fitting) return fitting.error();
+  if (is_blocked()) {
+    const auto mine = blocked_shape(), theirs = other.blocked_shape();
+    if (!mine) return mine.error();
+    if (!theirs) return theirs.error();
+    if (const std::string difference = shape_difference<BlockedBloom>(*mine, *theirs);
+        !difference.empty())
+      return Error{Code::mismatch, "the sets have different shapes: " + difference};
+  }
   if (want_.nonscaling && other.shards_ != nullptr)
     return Error{Code::mismatch, "the sets were not reserved alike"};
+  return {};
+}
+
+Result<void> NativeBloom::merge(const NativeBloom& other) {
+  if (auto fitting = merges_with(other); !fitting) return fitting.error();
+  if (other.state_ == State::listed && other.first_.size() == 0) return {};
+  if (auto done = lay_out(); !done) return done.error();
+  for (const std::uint64_t bits : other.first_.all())
+    if (!add_listed({bits}))
+      return Error{Code::full, "the set can not grow: it has all the memory that it may take"};
   if (other.shards_ != nullptr) {
     if (shards_ == nullptr)
       if (auto begun = begin_shards(); !begun) return begun.error();
     if (auto united = shards_->unite(*other.shards_, memory_left()); !united) return united.error();
   }
-  if (blocked_)
+  if (other.blocked_)
     if (auto united = blocked_->unite(*other.blocked_); !united) return united.error();
-  const std::uint64_t held =
-      (blocked_ ? blocked_->adds() : 0) + (shards_ != nullptr ? shards_->entries() : 0);
+  const std::uint64_t held = held_by_bits() + (shards_ != nullptr ? shards_->entries() : 0);
   items_ = std::min(items_ + other.items_, held);
   return {};
 }
@@ -218,24 +333,28 @@ Result<void> NativeBloom::merge(const NativeBloom& other) {
 // -- what it tells --------------------------------------------------------------------------------
 
 std::uint64_t NativeBloom::memory_usage() const {
-  std::uint64_t bytes = sizeof *this;
-  if (loading_) bytes += loading_->payload.size();
-  if (blocked_) bytes += blocked_->bytes();
-  if (window_) bytes += window_->bytes();
+  std::uint64_t bytes = sizeof *this + first_.bytes();
+  if (loading_) bytes += sizeof(Loading) + loading_->part.memory.size();
+  if (blocked_) bytes += sizeof(Blocked) + blocked_->bytes();
+  if (window_) bytes += sizeof(Window) + window_->bytes();
   if (shards_ != nullptr) bytes += shards_->bytes();
   return bytes;
 }
 
 double NativeBloom::rate_now() const {
-  if (!whole_) return 1;
+  if (!is_whole()) return 1;
+  if (state_ == State::listed) return 0;
   if (window_) return window_->expected_rate_now();
   const double reserved = blocked_ ? blocked_->expected_rate_now() : 0;
   const double grown = shards_ != nullptr ? shards_->covered() : 0;
   return 1 - (1 - reserved) * (1 - grown);
 }
 
+// The capacity is what was reserved, and beyond it what there is room for now.
 NativeBloom::Info NativeBloom::info() const {
-  Info info{.bytes = memory_usage(),
+  Info info{.capacity = want_.window != 0 ? want_.window : want_.capacity,
+            .bytes = memory_usage(),
+            .filters = shards_ != nullptr ? shards_->shards() : 0,
             .items = items_,
             .expansion = want_.expansion,
             .nonscaling = want_.nonscaling,
@@ -243,14 +362,10 @@ NativeBloom::Info NativeBloom::info() const {
             .rate_asked = want_.rate,
             .rate_now = rate_now(),
             .hardened = want_.hasher.mode() == HashMode::hardened};
-  if (window_ || blocked_ || loading_)
-    info.capacity = want_.window != 0 ? want_.window : want_.capacity;
-  info.filters = window_ || blocked_ || loading_ ? 1 : 0;
-  if (shards_ != nullptr) {
-    info.capacity = std::max(want_.capacity, info.capacity + shards_->room());
-    info.filters += shards_->shards();
-  }
-  const std::uint64_t keys = window_ ? std::min(items_, want_.window) : items_;
+  if (shards_ == nullptr || is_blocked()) ++info.filters;
+  if (shards_ != nullptr && items_ > want_.capacity)
+    info.capacity = std::max(items_, (is_blocked() ? want_.capacity : 0) + shards_->room());
+  const std::uint64_t keys = want_.window != 0 ? std::min(items_, want_.window) : items_;
   if (keys != 0)
     info.bits_per_key = static_cast<double>(info.bytes) * 8 / static_cast<double>(keys);
   return info;

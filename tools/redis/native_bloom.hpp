@@ -6,6 +6,8 @@
 //    nonscaling    | blocked: the capacity, the whole rate   |   then full
 //    window        | the window kind: last N different keys  |   never full
 //
+// None of it is laid out before the keys need it: a set begins as a list of the hashes of its first
+// 32 keys (a window: of none), so that reserving costs neither time nor memory.
 // A capacity that was guessed well costs little more than a plain blocked set; a bad guess costs
 // what growing costs, and no single add does more than lay out one shard anew.
 // Dumps: a header chunk, then chunks that can be loaded one by one, in order. A set that has got
@@ -15,10 +17,10 @@
 // See:     native_shards.hpp; native_chunks.hpp; native_bloom_test.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +33,7 @@
 #include <bloomery/sets/parts.hpp>
 #include <bloomery/sets/window_bloom.hpp>
 
+#include <tools/redis/first_hashes.hpp>
 #include <tools/redis/native_chunks.hpp>
 #include <tools/redis/native_shards.hpp>
 
@@ -62,9 +65,13 @@ class NativeBloom {
   std::size_t add_all(std::span<const std::string_view> keys, bool* fresh);
   void may_contain_all(std::span<const std::string_view> keys, bool* answers) const;
   Error full_error() const;
+  // Is it full because it does not scale?
+  bool is_at_capacity() const {
+    return want_.nonscaling && std::max(items_, held_by_bits()) >= want_.capacity;
+  }
 
   struct Info {
-    std::uint64_t capacity = 0;  // keys, before the next growth; of a window, its length
+    std::uint64_t capacity = 0;  // keys that were reserved, or the room of what grew beyond them
     std::uint64_t bytes = 0;     // of memory, all counted
     std::uint64_t filters = 0;   // tables that share the keys
     std::uint64_t items = 0;     // adds that were fresh
@@ -97,7 +104,7 @@ class NativeBloom {
   // memory_cap: a set that would take more is refused.
   static Result<NativeBloom> load(std::string_view first, std::uint64_t memory_cap);
   Result<void> load_chunk(std::string_view chunk);
-  bool is_whole() const { return whole_; }
+  bool is_whole() const { return state_ != State::loading; }
   // Is this the first chunk of such a dump?
   static bool is_first_chunk(std::string_view chunk);
 
@@ -105,7 +112,30 @@ class NativeBloom {
   using Blocked = Owned<BlockedBloom>;
   using Window = Owned<WindowBloom>;
 
+  // Bits that a head has promised. Their memory is taken when the first of them come.
+  struct Loading {
+    Part part;
+    std::uint64_t length = 0;
+    std::uint64_t loaded = 0;
+  };
+
   explicit NativeBloom(const BloomWant& want) : want_(want) {}
+
+  // How far the set has come. Listed: first_ holds all its hashes.
+  enum class State : std::uint8_t { listed, loading, laid_out };
+  static constexpr std::size_t most_listed = 32;
+
+  bool is_blocked() const;
+  std::uint64_t held_by_bits() const { return blocked_ ? blocked_->adds() : 0; }
+  Want blocked_want() const;
+  Result<BlockedBloom::Shape> blocked_shape() const;
+  Result<std::uint64_t> planned_bytes() const;
+  Result<void> lay_out();
+  Result<void> begin_tables();
+  void drop_tables();
+  bool add_listed(Hash hash);
+  Result<void> merges_with(const NativeBloom& other) const;
+  Added add_early(Hash hash);
 
   PrefixShards::Law shards_law() const;
   Result<void> begin_shards();
@@ -114,24 +144,28 @@ class NativeBloom {
   std::size_t add_group(std::span<const Hash> hashes, bool* fresh);
   void ask_group(std::span<const Hash> hashes, bool* answers) const;
   void call_for(std::span<const Hash> hashes) const;
+  std::uint64_t dense_from() const { return (want_.window + want_.capacity) / 4 + 1; }
+  void tell_dense() const;
   double rate_now() const;
 
   // native_bloom_chunks.cpp
   Part bits() const;
   std::string head() const;
   Result<void> read_bits(ChunkReader& reader);
+  Result<void> read_listed(ChunkReader& reader);
   Result<void> load_bits(ChunkReader& reader);
+  Result<void> take_bits();
   Result<void> load_shards(ChunkReader& reader);
   bool has_all() const;
 
   BloomWant want_;
   std::uint64_t items_ = 0;
-  std::optional<Blocked> blocked_;
-  std::optional<Window> window_;
+  FirstHashes first_;
+  std::unique_ptr<Blocked> blocked_;
+  std::unique_ptr<Window> window_;
   std::unique_ptr<PrefixShards> shards_;
-  bool whole_ = true;
-  std::unique_ptr<Part> loading_;  // becomes blocked or window when its bits are all there
-  std::uint64_t loaded_ = 0;       // of its bits
+  std::unique_ptr<Loading> loading_;  // becomes blocked or window when its bits are all there
+  State state_ = State::listed;
 };
 
 }  // namespace bloomery::redis

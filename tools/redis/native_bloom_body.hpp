@@ -56,7 +56,7 @@ class NativeBloomBody final : public BloomBody {
     const NativeBloom::Info info = set_.info();
     const bool grows = !info.nonscaling && info.window == 0;
     return {.capacity = info.capacity,
-            .bytes = info.bytes,
+            .bytes = memory_bytes(),
             .filters = info.filters,
             .keys = info.items,
             .expansion = grows ? std::optional(info.expansion) : std::nullopt};
@@ -64,7 +64,9 @@ class NativeBloomBody final : public BloomBody {
 
   double rate_now() const override { return set_.info().rate_now; }
   std::uint64_t payload_bytes() const override { return set_.memory_usage(); }
-  std::uint64_t memory_bytes() const override { return sizeof *this + set_.memory_usage(); }
+  std::uint64_t memory_bytes() const override {
+    return sizeof *this - sizeof set_ + set_.memory_usage();
+  }
 
   std::vector<std::string> debug_lines() const override {
     const NativeBloom::Info info = set_.info();
@@ -105,7 +107,7 @@ class NativeBloomBody final : public BloomBody {
 
   AddOutcome why_full() const {
     if (!set_.is_whole()) return AddOutcome::refused;
-    return set_.want().nonscaling ? AddOutcome::full : AddOutcome::no_memory;
+    return set_.is_at_capacity() ? AddOutcome::full : AddOutcome::no_memory;
   }
 
   NativeBloom set_;

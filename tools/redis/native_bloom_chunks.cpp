@@ -2,7 +2,8 @@
 //
 //    head     rate | capacity | expansion | nonscaling | window | hasher: 4 words | items |
 //             has shards | bits: 0 none, 1 blocked, 2 window; then
-//             their length | capacity | rate | adds | shape, as in docs/format.md
+//             their length | capacity | rate | adds | shape, as in docs/format.md;
+//             with neither shards nor bits: how many hashes | the hashes, and that is all
 //    bits     offset | as many as fit
 //    shards   native_shards.cpp
 #include <algorithm>
@@ -18,7 +19,10 @@ namespace {
 // are doubles in JavaScript and Lua; the bits of a key take at most 2^46 bytes (bf-max-key-bytes).
 constexpr std::uint64_t shards_cursor = std::uint64_t{1} << 51;
 constexpr std::uint64_t end_cursor = shards_cursor + PrefixShards::end_place;
-static_assert(end_cursor < std::uint64_t{1} << 53);
+// Behind the head of a set that is only a list. Another cursor than 1, so that a dump that began
+// with a list ends there, also when the set has grown since.
+constexpr std::uint64_t listed_cursor = std::uint64_t{1} << 52;
+static_assert(end_cursor < listed_cursor);
 constexpr std::uint64_t bits_in_chunk = most_chunk_bytes - 64;
 // No set has counted further.
 constexpr std::uint64_t most_adds = std::uint64_t{1} << 56;
@@ -39,12 +43,13 @@ Part NativeBloom::bits() const {
   if (blocked_) return blocked_->part();
   if (window_) return window_->part();
   if (loading_ == nullptr) return {};
-  return {.kind = loading_->kind,
-          .shape = loading_->shape,
-          .capacity = loading_->capacity,
-          .rate_asked = loading_->rate_asked,
-          .adds = loading_->adds,
-          .payload = loading_->payload};
+  const Part& part = loading_->part;
+  return {.kind = part.kind,
+          .shape = part.shape,
+          .capacity = part.capacity,
+          .rate_asked = part.rate_asked,
+          .adds = part.adds,
+          .payload = part.memory.bytes()};
 }
 
 std::string NativeBloom::head() const {
@@ -60,20 +65,22 @@ std::string NativeBloom::head() const {
   const Part part = bits();
   writer.put(part.kind == 0 ? 0 : part.kind == BlockedBloom::id.number ? 1 : 2);
   if (part.kind != 0) {
-    writer.put(part.payload.size());
+    writer.put(loading_ != nullptr ? loading_->length : part.payload.size());
     writer.put(part.capacity);
     writer.put_real(part.rate_asked);
     writer.put(part.adds);
     writer.put_bytes(part.shape);
   }
+  if (state_ == State::listed) first_.write(writer);
   return std::move(writer).finish();
 }
 
 Result<Chunk> NativeBloom::dump(std::uint64_t cursor) const {
+  if (cursor == listed_cursor) return Chunk{};
   if (cursor > end_cursor) return Error{Code::bad_input, "no dump has such a cursor"};
-  if (cursor == 0) return Chunk{1, head()};
+  if (cursor == 0) return Chunk{state_ == State::listed ? listed_cursor : 1, head()};
   const Part part = bits();
-  const std::uint64_t there = loading_ != nullptr ? loaded_ : part.payload.size();
+  const std::uint64_t there = loading_ != nullptr ? loading_->loaded : part.payload.size();
   if (cursor < shards_cursor && cursor - 1 < there) {
     const std::uint64_t offset = cursor - 1;
     const std::uint64_t length = std::min(bits_in_chunk, there - offset);
@@ -99,24 +106,28 @@ std::uint64_t NativeBloom::digest() const {
 Result<NativeBloom> NativeBloom::clone() const {
   NativeBloom set(want_);
   set.items_ = items_;
-  set.whole_ = whole_;
-  set.loaded_ = loaded_;
+  set.state_ = state_;
+  auto listed = first_.clone();
+  if (!listed) return Error{Code::no_memory, "there is no memory for a copy"};
+  set.first_ = std::move(*listed);
   if (blocked_) {
     auto copy = Blocked::from_part(blocked_->part());
     if (!copy) return copy.error();
-    set.blocked_.emplace(std::move(*copy));
+    set.blocked_ = std::make_unique<Blocked>(std::move(*copy));
   }
   if (window_) {
     auto copy = Window::from_part(window_->part());
     if (!copy) return copy.error();
-    set.window_.emplace(std::move(*copy));
+    set.window_ = std::make_unique<Window>(std::move(*copy));
   }
   if (loading_ != nullptr) {
-    set.loading_ = std::make_unique<Part>(bits());
-    auto copy = Memory::copy_of(loading_->payload);
-    if (!copy) return copy.error();
-    set.loading_->memory = std::move(*copy);
-    set.loading_->payload = set.loading_->memory.bytes();
+    set.loading_ = std::make_unique<Loading>(Loading{bits(), loading_->length, loading_->loaded});
+    set.loading_->part.payload = {};
+    if (loading_->loaded != 0) {
+      auto copy = Memory::copy_of(loading_->part.memory.bytes());
+      if (!copy) return copy.error();
+      set.loading_->part.memory = std::move(*copy);
+    }
   }
   if (shards_ != nullptr) {
     auto copy = shards_->clone();
@@ -157,19 +168,41 @@ Result<NativeBloom> NativeBloom::load(std::string_view first, std::uint64_t memo
       (has_shards == 1 && (want.nonscaling || want.window != 0)))
     return damaged_chunk("it tells of a set that can not be");
   if (auto read = set.read_bits(*reader); !read) return read.error();
+  const bool has_bits = set.loading_ != nullptr;
+  // Bits are there just when the set was planned with some; only a list has neither.
+  if (has_bits != (set.is_blocked() || want.window != 0) && (has_bits || has_shards == 1))
+    return damaged_chunk("it tells of a set that can not be");
+  if (!has_bits && has_shards == 0) {
+    if (auto read = set.read_listed(*reader); !read) return read.error();
+  } else {
+    set.state_ = State::loading;
+  }
   if (!reader->ended_well()) return damaged_chunk("its length does not fit what it tells");
-  if (set.loading_ == nullptr && has_shards == 0) return damaged_chunk("it tells of no set at all");
   if (has_shards == 1)
     set.shards_ = std::make_unique<PrefixShards>(PrefixShards::to_load(set.shards_law()));
-  set.whole_ = false;
   return set;
+}
+
+// A list is all there is of the set, so every item is in it; a window has none.
+Result<void> NativeBloom::read_listed(ChunkReader& reader) {
+  auto listed = FirstHashes::read(reader, want_.window != 0 ? 0 : most_listed);
+  if (!listed) return listed.error();
+  if (listed->size() != items_ || (want_.nonscaling && items_ > want_.capacity))
+    return damaged_chunk("it tells of a set that can not be");
+  const auto bytes = planned_bytes();
+  if (!bytes) return bytes.error();
+  if (want_.memory_cap != 0 && sizeof *this + *bytes > want_.memory_cap)
+    return Error{Code::full, "the set takes more memory than a key may have"};
+  first_ = std::move(*listed);
+  return {};
 }
 
 Result<void> NativeBloom::read_bits(ChunkReader& reader) {
   const std::uint64_t which = reader.word();
   if (which == 0) return {};
   const bool is_window = which == 2;
-  auto part = std::make_unique<Part>();
+  auto loading = std::make_unique<Loading>();
+  Part* const part = &loading->part;
   part->kind = is_window ? WindowBloom::id.number : BlockedBloom::id.number;
   const std::uint64_t length = reader.word();
   part->capacity = reader.word();
@@ -186,11 +219,8 @@ Result<void> NativeBloom::read_bits(ChunkReader& reader) {
   if (!sound) return sound.error();
   const std::uint64_t cap = want_.memory_cap == 0 ? most_loaded_bytes : want_.memory_cap;
   if (length > cap) return Error{Code::full, "the set takes more memory than a key may have"};
-  auto memory = Memory::make(length);
-  if (!memory) return memory.error();
-  part->memory = std::move(*memory);
-  part->payload = part->memory.bytes();
-  loading_ = std::move(part);
+  loading->length = length;
+  loading_ = std::move(loading);
   return {};
 }
 
@@ -200,8 +230,9 @@ Result<void> NativeBloom::load_chunk(std::string_view chunk) {
   const bool is_bits = reader->kind() == ChunkKind::bits;
   if (!is_bits && reader->kind() != ChunkKind::shards)
     return damaged_chunk("it is the first of another dump");
+  if (state_ == State::listed) return damaged_chunk("the set has all its keys already");
   auto done = is_bits ? load_bits(*reader) : load_shards(*reader);
-  whole_ = has_all();
+  state_ = has_all() ? State::laid_out : State::loading;
   if (!done) return done.error();
   if (!reader->ended_well()) return damaged_chunk("its length does not fit what it tells");
   return {};
@@ -216,22 +247,35 @@ Result<void> NativeBloom::load_bits(ChunkReader& reader) {
   if (loading_ == nullptr) return damaged_chunk("the set has all its bits already");
   const std::uint64_t offset = reader.word();
   const auto bytes = reader.bytes(reader.left());
-  const std::span<std::byte> all = loading_->memory.bytes();
-  if (offset != loaded_ || bytes.size() > all.size() - loaded_)
+  if (offset != loading_->loaded || bytes.size() > loading_->length - loading_->loaded)
     return damaged_chunk("its bits do not follow those of the chunk before");
-  if (!bytes.empty()) std::memcpy(all.data() + loaded_, bytes.data(), bytes.size());
-  loaded_ += bytes.size();
-  if (loaded_ != all.size()) return {};
-  const std::unique_ptr<Part> part = std::move(loading_);
-  if (want_.window != 0) {
-    auto window = Window::from_part(std::move(*part));
-    if (!window) return window.error();
-    window_.emplace(std::move(*window));
-  } else {
-    auto blocked = Blocked::from_part(std::move(*part));
-    if (!blocked) return blocked.error();
-    blocked_.emplace(std::move(*blocked));
+  if (bytes.empty()) return damaged_chunk("it brings no bits");
+  Memory& memory = loading_->part.memory;
+  if (memory.size() == 0) {
+    auto made = Memory::make(loading_->length);
+    if (!made) return made.error();
+    memory = std::move(*made);
   }
+  std::memcpy(memory.bytes().data() + offset, bytes.data(), bytes.size());
+  loading_->loaded += bytes.size();
+  return loading_->loaded == loading_->length ? take_bits() : Result<void>{};
+}
+
+// All bits are there.
+Result<void> NativeBloom::take_bits() {
+  const std::unique_ptr<Loading> loading = std::move(loading_);
+  Part& part = loading->part;
+  part.payload = part.memory.bytes();
+  if (want_.window != 0) {
+    auto window = Window::from_part(std::move(part));
+    if (!window) return window.error();
+    window_ = std::make_unique<Window>(std::move(*window));
+  } else {
+    auto blocked = Blocked::from_part(std::move(part));
+    if (!blocked) return blocked.error();
+    blocked_ = std::make_unique<Blocked>(std::move(*blocked));
+  }
+  tell_dense();
   return {};
 }
 

@@ -23,6 +23,9 @@ constexpr std::size_t group_keys = 256;
 
 // Cursors: 0 head, 1 + place shards.
 constexpr std::uint64_t end_cursor = 1 + PrefixShards::end_place;
+// Behind the head of a list, as in native_bloom_chunks.cpp.
+constexpr std::uint64_t listed_cursor = std::uint64_t{1} << 52;
+static_assert(end_cursor < listed_cursor);
 
 Result<void> check(const CuckooWant& want) {
   if (!(want.rate >= lowest_rate && want.rate < 1))
@@ -52,15 +55,23 @@ Result<PrefixShards::Law> law_of(const CuckooWant& want) {
 
 Result<NativeCuckoo> NativeCuckoo::make(const CuckooWant& want) {
   if (auto sound = check(want); !sound) return sound.error();
-  const auto law = law_of(want);
+  if (const auto law = law_of(want); !law) return law.error();
+  return NativeCuckoo(want);
+}
+
+// From a list of hashes to tables. On an Error it stays a list.
+Result<void> NativeCuckoo::lay_out() {
+  const auto law = law_of(want_);
   if (!law) return law.error();
   auto shards = PrefixShards::make(*law);
   if (!shards) return shards.error();
-  NativeCuckoo set(want);
-  set.shards_ = std::make_unique<PrefixShards>(std::move(*shards));
-  if (want.memory_cap != 0 && set.memory_usage() > want.memory_cap)
-    return Error{Code::no_memory, "that many keys at that rate do not fit that memory"};
-  return set;
+  const Error no_room{Code::full, "the set has all the memory that it may take"};
+  if (shards->bytes() > memory_left()) return no_room;
+  for (const std::uint64_t bits : first_.all())
+    if (shards->add_copy({bits}, memory_left()) == Added::full) return no_room;
+  shards_ = std::make_unique<PrefixShards>(std::move(*shards));
+  first_ = FirstHashes{};
+  return {};
 }
 
 std::uint64_t NativeCuckoo::memory_left() const {
@@ -74,17 +85,25 @@ Added NativeCuckoo::add(std::string_view key) { return add_hash(want_.hasher(key
 
 Added NativeCuckoo::add_hash(Hash hash) {
   if (!whole_ || items() >= most_items_of(want_)) return Added::full;
+  if (is_listed()) {
+    if (first_.size() < most_listed) {
+      const bool was_there = first_.contains(hash);
+      if (!first_.add(hash)) return Added::full;
+      return was_there ? Added::seen : Added::fresh;
+    }
+    if (auto done = lay_out(); !done) return Added::full;
+  }
   return shards_->add_copy(hash, memory_left());
 }
 
 Added NativeCuckoo::add_nx(std::string_view key) {
   const Hash hash = want_.hasher(key);
-  if (whole_ && shards_->may_contain(hash)) return Added::seen;
+  if (whole_ && has(hash)) return Added::seen;
   return add_hash(hash);
 }
 
 bool NativeCuckoo::may_contain(std::string_view key) const {
-  return !whole_ || shards_->may_contain(want_.hasher(key));
+  return !whole_ || has(want_.hasher(key));
 }
 
 // Calls act(i, hash) for every key, with the memory of the next ones called for.
@@ -94,9 +113,10 @@ void NativeCuckoo::each(std::span<const std::string_view> keys, Act&& act) const
   for (std::size_t done = 0; done < keys.size(); done += group_keys) {
     const std::size_t n = std::min(group_keys, keys.size() - done);
     for (std::size_t i = 0; i < n; ++i) hashes[i] = want_.hasher(keys[done + i]);
-    for (std::size_t i = 0; i < std::min(sight, n); ++i) shards_->call_for(hashes[i]);
+    for (std::size_t i = 0; i < std::min(sight, n) && !is_listed(); ++i)
+      shards_->call_for(hashes[i]);
     for (std::size_t i = 0; i < n; ++i) {
-      if (i + sight < n) shards_->call_for(hashes[i + sight]);
+      if (i + sight < n && !is_listed()) shards_->call_for(hashes[i + sight]);
       act(done + i, hashes[i]);
     }
   }
@@ -108,7 +128,7 @@ void NativeCuckoo::add_all(std::span<const std::string_view> keys, bool only_abs
     return;
   }
   each(keys, [&](std::size_t i, Hash hash) {
-    const bool stays = only_absent && shards_->may_contain(hash);
+    const bool stays = only_absent && has(hash);
     added[i] = stays ? Added::seen : add_hash(hash);
   });
 }
@@ -118,22 +138,32 @@ void NativeCuckoo::may_contain_all(std::span<const std::string_view> keys, bool*
     std::fill_n(answers, keys.size(), true);
     return;
   }
-  each(keys, [&](std::size_t i, Hash hash) { answers[i] = shards_->may_contain(hash); });
+  each(keys, [&](std::size_t i, Hash hash) { answers[i] = has(hash); });
 }
 
 std::uint64_t NativeCuckoo::count(std::string_view key) const {
-  return whole_ ? shards_->count(want_.hasher(key)) : 0;
+  if (!whole_) return 0;
+  const Hash hash = want_.hasher(key);
+  return is_listed() ? first_.count(hash) : shards_->count(hash);
 }
 
 bool NativeCuckoo::remove(std::string_view key) {
-  const bool was_there = whole_ && shards_->remove(want_.hasher(key));
+  if (!whole_) return false;
+  const Hash hash = want_.hasher(key);
+  const bool was_there = is_listed() ? first_.remove(hash) : shards_->remove(hash);
   removed_ += was_there;
   return was_there;
 }
 
-Result<void> NativeCuckoo::compact() {
+Result<std::uint64_t> NativeCuckoo::compact(std::uint64_t place, std::uint64_t steps) {
   if (!whole_) return Error{Code::mismatch, "the set is not wholly loaded yet"};
-  return shards_->compact();
+  if (!is_listed()) {
+    auto next = shards_->compact(std::min(place, PrefixShards::end_place), steps);
+    if (!next) return next.error();
+    if (*next != PrefixShards::end_place) return *next;
+  }
+  removed_ = 0;
+  return 0;
 }
 
 Error NativeCuckoo::full_error() const {
@@ -146,12 +176,18 @@ Error NativeCuckoo::full_error() const {
 
 // -- what it tells --------------------------------------------------------------------------------
 
-std::uint64_t NativeCuckoo::memory_usage() const { return sizeof *this + shards_->bytes(); }
+std::uint64_t NativeCuckoo::memory_usage() const {
+  return sizeof *this + first_.bytes() + (shards_ ? shards_->bytes() : 0);
+}
 
 NativeCuckoo::Info NativeCuckoo::info() const {
+  const std::uint64_t room = items() <= want_.capacity || is_listed()
+                                 ? want_.capacity
+                                 : std::max(items(), shards_->room());
+  const std::uint64_t bucket_size = std::max(1U, want_.bucket_size);
   Info info{.bytes = memory_usage(),
-            .buckets = shards_->room() / std::max(1U, want_.bucket_size),
-            .filters = shards_->shards(),
+            .buckets = (room + bucket_size - 1) / bucket_size,
+            .filters = is_listed() ? 1 : shards_->shards(),
             .items = items(),
             .removed = removed_,
             .most_items = most_items_of(want_),
@@ -159,7 +195,9 @@ NativeCuckoo::Info NativeCuckoo::info() const {
             .expansion = want_.expansion,
             .max_iterations = want_.max_iterations,
             .rate_asked = want_.rate,
-            .rate_now = whole_ ? shards_->covered() : 1,
+            .rate_now = !whole_       ? 1
+                        : is_listed() ? 0
+                                      : shards_->covered(),
             .hardened = want_.hasher.mode() == HashMode::hardened};
   if (info.items != 0)
     info.bits_per_key = static_cast<double>(info.bytes) * 8 / static_cast<double>(info.items);
@@ -169,10 +207,15 @@ NativeCuckoo::Info NativeCuckoo::info() const {
 // -- chunks ---------------------------------------------------------------------------------------
 
 Result<NativeCuckoo> NativeCuckoo::clone() const {
-  auto shards = shards_->clone();
-  if (!shards) return shards.error();
   NativeCuckoo set(want_);
-  set.shards_ = std::make_unique<PrefixShards>(std::move(*shards));
+  auto listed = first_.clone();
+  if (!listed) return Error{Code::no_memory, "there is no memory for a copy"};
+  set.first_ = std::move(*listed);
+  if (!is_listed()) {
+    auto shards = shards_->clone();
+    if (!shards) return shards.error();
+    set.shards_ = std::make_unique<PrefixShards>(std::move(*shards));
+  }
   set.removed_ = removed_;
   set.whole_ = whole_;
   return set;
@@ -185,12 +228,14 @@ std::uint64_t NativeCuckoo::digest() const {
   return sum;
 }
 
-// head: rate | capacity | expansion | bucket size | iterations | hasher: 4 words | removed
+// head: rate | capacity | expansion | bucket size | iterations | hasher: 4 words | removed;
+//       of a list also: how many hashes | the hashes, and that is all
 Result<Chunk> NativeCuckoo::dump(std::uint64_t cursor) const {
+  if (cursor == listed_cursor) return Chunk{};
   if (cursor > end_cursor) return Error{Code::bad_input, "no dump has such a cursor"};
   if (cursor != 0) {
     const std::uint64_t place = cursor - 1;
-    if (place >= shards_->loaded_to()) return Chunk{};
+    if (is_listed() || place >= shards_->loaded_to()) return Chunk{};
     ChunkWriter writer(ChunkKind::shards);
     const std::uint64_t next = shards_->dump(place, writer);
     return Chunk{1 + next, std::move(writer).finish()};
@@ -203,7 +248,8 @@ Result<Chunk> NativeCuckoo::dump(std::uint64_t cursor) const {
   writer.put(want_.max_iterations);
   writer.put_hasher(want_.hasher);
   writer.put(removed_);
-  return Chunk{1, std::move(writer).finish()};
+  if (is_listed()) first_.write(writer);
+  return Chunk{is_listed() ? listed_cursor : 1, std::move(writer).finish()};
 }
 
 bool NativeCuckoo::is_first_chunk(std::string_view chunk) {
@@ -230,11 +276,21 @@ Result<NativeCuckoo> NativeCuckoo::load(std::string_view first, std::uint64_t me
   want.memory_cap = memory_cap;
   NativeCuckoo set(want);
   set.removed_ = reader->word();
+  const bool listed = reader->left() != 0;
+  if (listed) {
+    auto hashes = FirstHashes::read(*reader, most_listed);
+    if (!hashes) return hashes.error();
+    set.first_ = std::move(*hashes);
+  }
   if (!reader->ended_well() || std::max({expansion, bucket_size, max_iterations}) > 0xffff'ffff)
     return damaged_chunk("it tells of a set that can not be");
   if (auto sound = check(want); !sound) return sound.error();
   const auto law = law_of(want);
   if (!law) return law.error();
+  if (listed) {
+    if (set.items() > most_items_of(want)) return damaged_chunk("it lists too many hashes");
+    return set;
+  }
   set.shards_ = std::make_unique<PrefixShards>(PrefixShards::to_load(*law));
   set.whole_ = false;
   return set;
@@ -245,6 +301,7 @@ Result<void> NativeCuckoo::load_chunk(std::string_view chunk) {
   if (!reader) return reader.error();
   if (reader->kind() != ChunkKind::shards)
     return damaged_chunk("it is the first of another dump, or of another kind");
+  if (is_listed()) return damaged_chunk("the set has all its keys already");
   const std::uint64_t cap = want_.memory_cap == 0 ? most_loaded_bytes : want_.memory_cap;
   const std::uint64_t left = cap - std::min(cap, memory_usage());
   if (auto done = shards_->load(*reader, left); !done) return done.error();

@@ -9,6 +9,7 @@
 // tables a key can be found in the wrong link, and removing it there loses a stranger.) L is chosen
 // so that at `most` keys strangers still pass at no more than the rate; with fewer keys they pass
 // less often. A table with more keys spends fewer bits on each.
+// The first 128 keys are a list of their hashes: nothing is laid out for what was reserved.
 // Limits:  with expansion at most 64 times its capacity or 2^26 keys, the larger; then full. 255
 //          copies of a key.
 // Threads: any number may ask, or one may change it.
@@ -25,6 +26,7 @@
 #include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/concepts.hpp>
 
+#include <tools/redis/first_hashes.hpp>
 #include <tools/redis/native_chunks.hpp>
 #include <tools/redis/native_shards.hpp>
 
@@ -61,7 +63,7 @@ class NativeCuckoo {
 
   struct Info {
     std::uint64_t bytes = 0;    // of memory, all counted
-    std::uint64_t buckets = 0;  // places for keys, by the bucket size
+    std::uint64_t buckets = 0;  // capacity that was reserved, or room for more, by the bucket size
     std::uint64_t filters = 0;  // tables that share the keys
     std::uint64_t items = 0;
     std::uint64_t removed = 0;
@@ -75,13 +77,14 @@ class NativeCuckoo {
     bool hardened = false;
   };
   Info info() const;
-  std::uint64_t items() const { return shards_->entries(); }
+  std::uint64_t items() const { return shards_ ? shards_->entries() : first_.size(); }
   std::uint64_t memory_usage() const;
   const CuckooWant& want() const { return want_; }
   const Hasher& hasher() const { return want_.hasher; }
   void cap_memory(std::uint64_t bytes) { want_.memory_cap = bytes; }
-  // Gives back what removed keys have left free.
-  Result<void> compact();
+  // Gives back what removed keys have left free: of some tables, from a place on (0 begins), for
+  // about so many steps. The place to go on, or 0 at the end; then no key counts as removed.
+  Result<std::uint64_t> compact(std::uint64_t place = 0, std::uint64_t steps = UINT64_MAX);
 
   Result<NativeCuckoo> clone() const;
   std::uint64_t digest() const;
@@ -96,13 +99,19 @@ class NativeCuckoo {
  private:
   explicit NativeCuckoo(const CuckooWant& want) : want_(want) {}
 
+  static constexpr std::size_t most_listed = 128;
+
+  bool is_listed() const { return shards_ == nullptr; }
+  Result<void> lay_out();
+  bool has(Hash hash) const { return shards_ ? shards_->may_contain(hash) : first_.contains(hash); }
   Added add_hash(Hash hash);
   template <class Act>
   void each(std::span<const std::string_view> keys, Act&& act) const;
   std::uint64_t memory_left() const;
 
   CuckooWant want_;
-  std::unique_ptr<PrefixShards> shards_;
+  FirstHashes first_;
+  std::unique_ptr<PrefixShards> shards_;  // null while the set is a list
   std::uint64_t removed_ = 0;
   bool whole_ = true;
 };

@@ -44,11 +44,15 @@ class NativeCuckooBody final : public CuckooBody {
   std::uint64_t count(std::string_view key) const override { return set_.count(key); }
   bool remove(std::string_view key) override { return set_.remove(key); }
   // Without memory to compact into the filter stays as it is.
-  void compact() override { static_cast<void>(set_.compact().has_value()); }
+  void compact(const Compaction& part) override {
+    unfinished_.reset();
+    const auto next = set_.compact(part.place, part.steps);
+    if (next && *next != 0) unfinished_ = {.place = *next};
+  }
 
   Info info() const override {
     const NativeCuckoo::Info info = set_.info();
-    return {.bytes = info.bytes,
+    return {.bytes = memory_bytes(),
             .buckets = info.buckets,
             .filters = info.filters,
             .keys = info.items,
@@ -58,7 +62,9 @@ class NativeCuckooBody final : public CuckooBody {
             .max_iterations = info.max_iterations};
   }
   std::uint64_t payload_bytes() const override { return set_.memory_usage(); }
-  std::uint64_t memory_bytes() const override { return sizeof *this + set_.memory_usage(); }
+  std::uint64_t memory_bytes() const override {
+    return sizeof *this - sizeof set_ + set_.memory_usage();
+  }
 
   std::string debug_line() const override {
     const NativeCuckoo::Info info = set_.info();

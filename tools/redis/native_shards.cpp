@@ -21,8 +21,9 @@ constexpr std::uint64_t first_split = 1024;
 constexpr std::uint64_t late_split = 32'768;
 // What a chunk can carry with ease; shards that split at late_split stay below.
 constexpr std::uint64_t most_shard_bytes = most_chunk_bytes / 2;
-// A shard of its own: two allocations, the count of owners, the entry in the list.
-constexpr std::uint64_t bytes_beside_shard = 128;
+// A shard of its own: two allocations, the count of owners, the entry in the list, the counts by
+// length. The same for a shard that has grown and for one that was loaded.
+constexpr std::uint64_t bytes_beside_shard = 160;
 // Beyond it a run of copies would crowd out its neighbours.
 constexpr std::uint64_t most_copies = 255;
 // What stands behind the last quotients of a multiset: all copies of a key, and a block of others.
@@ -91,7 +92,7 @@ Result<PrefixShards> PrefixShards::make(const Law& law) {
   for (std::uint64_t i = 0; i < std::uint64_t{1} << depth; ++i) {
     auto table = set.table_for({}, {room, QuotientTable::least_quotient_bits, depth});
     if (!table) return table.error();
-    set.put({std::move(*table), depth, 0, depth == 0 ? 0 : i << (64 - depth)});
+    set.put({std::move(*table), depth, depth == 0 ? 0 : i << (64 - depth)});
   }
   set.fill_directory();
   return set;
@@ -109,7 +110,7 @@ Result<PrefixShards> PrefixShards::clone() const {
   for (const auto& shard : shards_) {
     auto table = shard->table.copy();
     if (!table) return table.error();
-    set.put({std::move(*table), shard->depth, 0, shard->start});
+    set.put({std::move(*table), shard->depth, shard->start});
   }
   if (is_whole()) set.fill_directory();
   return set;
@@ -120,7 +121,7 @@ std::uint64_t PrefixShards::bytes() const {
 }
 
 std::uint64_t PrefixShards::bytes_of(const Shard& shard) {
-  return shard.table.bytes_taken() + sizeof(Shard) + bytes_beside_shard;
+  return shard.table.memory().size() + sizeof(Shard) + bytes_beside_shard;
 }
 
 Result<QuotientTable> PrefixShards::table_for(const Lengths& held, const Target& target) const {
@@ -222,7 +223,7 @@ Result<void> PrefixShards::split(Shard& shard, std::uint64_t memory_left) {
     return full_for_memory();
   shard.depth = depth;
   take_over(shard, std::move(*made[0]));
-  put({std::move(*made[1]), depth, 0, shard.start | half >> (depth - 1)});
+  put({std::move(*made[1]), depth, shard.start | half >> (depth - 1)});
   if (depth > depth_) {
     std::vector<Shard*> wider(directory_.size() * 2);
     for (std::size_t i = 0; i < wider.size(); ++i) wider[i] = directory_[i / 2];
@@ -258,16 +259,22 @@ Result<void> PrefixShards::unite(const PrefixShards& other, std::uint64_t memory
   }
 }
 
-Result<void> PrefixShards::compact() {
-  for (const auto& shard : shards_) {
-    const std::uint64_t room = std::max<std::uint64_t>(shard->table.entries(), 60);
-    auto table =
-        laid_out(shard->table.held(), {room, QuotientTable::least_quotient_bits, shard->depth},
-                 [&](QuotientTable& into) { return QuotientTable::pour(shard->table, into); });
+Result<std::uint64_t> PrefixShards::compact(std::uint64_t place, std::uint64_t steps) {
+  while (place < end_place) {
+    Shard& shard = shard_of({place << 16});
+    const std::uint64_t entries = shard.table.entries();
+    auto table = laid_out(
+        shard.table.held(),
+        {std::max<std::uint64_t>(entries, 60), QuotientTable::least_quotient_bits, shard.depth},
+        [&](QuotientTable& to) { return QuotientTable::pour(shard.table, to); });
     if (!table) return table.error();
-    if (table->bytes_taken() < shard->table.bytes_taken()) take_over(*shard, std::move(*table));
+    if (table->bytes_taken() < shard.table.bytes_taken()) take_over(shard, std::move(*table));
+    place = (shard.start >> 16) + (end_place >> shard.depth);
+    const std::uint64_t cost = entries / 2 + 64;
+    if (cost >= steps) break;
+    steps -= cost;
   }
-  return {};
+  return place;
 }
 
 // -- the verbs ------------------------------------------------------------------------------------
@@ -382,7 +389,7 @@ Result<void> PrefixShards::load(ChunkReader& reader, std::uint64_t memory_left) 
     if (!memory) return memory.error();
     auto table = QuotientTable::open(size, std::move(*memory), law_.prefix_bits != 0);
     if (!table) return table.error();
-    put({std::move(*table), static_cast<unsigned>(depth), 0, start << 16});
+    put({std::move(*table), static_cast<unsigned>(depth), start << 16});
     loaded_to_ = start + (end_place >> depth);
   }
   if (is_whole()) fill_directory();

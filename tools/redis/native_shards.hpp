@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <bloomery/bits/quotient_table.hpp>
@@ -29,10 +30,11 @@
 #include <bloomery/sets/concepts.hpp>
 
 #include <tools/redis/native_chunks.hpp>
+#include <tools/redis/server_bytes.hpp>
 
 namespace bloomery::redis {
 
-class PrefixShards {
+class PrefixShards : public InServerMemory {
  public:
   struct Law {
     double rate = 0.01;             // as a set: what all prefixes may cover
@@ -63,8 +65,9 @@ class PrefixShards {
 
   // What either covers; sets only.
   Result<void> unite(const PrefixShards& other, std::uint64_t memory_left);
-  // Lays every shard out anew in the least room.
-  Result<void> compact();
+  // Lays shards out anew in the least room, from the one at this place on; the place of the next.
+  // A step is two entries; one shard at least is done.
+  Result<std::uint64_t> compact(std::uint64_t place, std::uint64_t steps);
   Result<PrefixShards> clone() const;
 
   // The shards from the one at this place on, as many as a chunk takes. Places are the first 48
@@ -83,7 +86,9 @@ class PrefixShards {
   static constexpr unsigned most_depth = 20;
   static constexpr unsigned first_depth = 10;
 
-  struct Shard {
+  struct Shard : InServerMemory {
+    Shard(QuotientTable held, unsigned depth_bits, std::uint64_t first)
+        : table(std::move(held)), depth(depth_bits), start(first) {}
     QuotientTable table;
     unsigned depth = 0;
     std::uint64_t room = 0;

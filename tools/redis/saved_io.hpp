@@ -39,6 +39,14 @@ class SavedReader {
   bool failed_ = false;
 };
 
+// Promised bytes are saved as zeros.
+void save_bytes(IO* io, const ServerBytes& bytes);
+
+// Bytes that are all zero take no memory again after loading, as before saving.
+inline ServerBytes unless_zero(ServerBytes bytes) {
+  return bytes.is_zero() ? ServerBytes::promised(bytes.size()) : std::move(bytes);
+}
+
 // Tells the log why a value was not loaded, and gives the null that says so to the server.
 inline void* refuse(IO* io, const char* what, const char* why) {
   api.log_io_error(io, "warning", "%s was not loaded: %s", what, why);
