@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
+#include <vector>
 
 #include <bloomery/sets/blocked_bloom.hpp>
 #include <bloomery/sets/classic_bloom.hpp>
@@ -47,6 +49,53 @@ TEST(Plan, RatesOfBlocksRiseWithTheirKeysAndAreAboveTheClassicOnes) {
   }
   // From Parquet's specification: 1.26 % at 10 bits a key.
   EXPECT_NEAR(plan::split_rate(25.6), 0.01265, 0.0001);
+}
+
+// The law: bisection of the lines a key needs, for every number of probes, each term of each sum
+// from the formula. Sets that were planned alike by any version have equal shapes, so what is
+// planned faster is the same to the last digit.
+double searched_rate(double mean, unsigned probes) {
+  const double log_spared = std::log(plan::line_bit_spared(probes));
+  return plan::poisson_mean(mean, [&](double keys) {
+    const double set = -std::expm1(keys * log_spared);
+    double all = 1;
+    for (unsigned i = 0; i < probes; ++i) all *= set;
+    return all;
+  });
+}
+plan::FullestLine searched_line(double rate) {
+  plan::FullestLine best{1, 0};
+  for (unsigned probes = 1; probes <= max_line_probes; ++probes) {
+    const double lines = plan::smallest(
+        1e-4, 4, [&](double tried) { return searched_rate(1 / tried, probes) <= rate; });
+    if (1 / lines > best.mean) best = {probes, 1 / lines};
+  }
+  return best;
+}
+
+TEST(Plan, TheFullestLineIsTheOneThatASearchFinds) {
+  std::vector<double> rates = {0.5, 0.3, 0.05, 0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-9, 1e-12};
+  // Where one probe more begins to pay, and beside it.
+  for (const double border : {0.38092098238101207, 0.0091464838091772586, 2.2068790274881216e-06})
+    for (const double beside : {0.0, 1e-12, 1e-9, 1e-5, -1e-12, -1e-9, -1e-5})
+      rates.push_back(border * (1 + beside));
+  std::mt19937_64 random(17);
+  std::uniform_real_distribution<double> logs(std::log(1e-12), std::log(0.5));
+  for (int i = 0; i < 200; ++i) rates.push_back(std::exp(logs(random)));
+  for (const double rate : rates) {
+    const plan::FullestLine found = plan::fullest_line(rate, max_line_probes);
+    const plan::FullestLine searched = searched_line(rate);
+    EXPECT_EQ(found.probes, searched.probes) << rate;
+    EXPECT_DOUBLE_EQ(found.mean, searched.mean) << rate;
+  }
+}
+
+TEST(Plan, RatesOfLinesAreTheMeansThatTheFormulaGives) {
+  for (const unsigned probes : {1U, 2U, 6U, 8U, 9U, 16U})
+    for (const double mean : {0.0, 1e-3, 0.9, 1.0, 7.0, 19.99, 20.0, 51.2, 400.0, 1e5, 2e6}) {
+      const double searched = searched_rate(mean, probes);
+      EXPECT_NEAR(plan::line_rate(mean, probes), searched, 1e-12 * searched) << mean;
+    }
 }
 
 TEST(Plan, ASparedBitIsOneThatNoProbeTakes) {
