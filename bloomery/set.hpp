@@ -9,8 +9,9 @@
 // The constructor throws std::invalid_argument for a want that no set can have; make() returns it.
 // add() throws Failure when the set is full, std::out_of_range for an integer outside a range;
 // add_all and may_contain_all throw std::invalid_argument when the answers have too little room.
+// A key of a form that the set does not hold (a text, where it has integers) throws Failure.
 // Limits:  a Result<void> that fails and is not looked at throws (error.hpp). A set that was moved
-//          from may only be assigned to or destroyed.
+//          from may only be assigned to or destroyed; anything else throws std::logic_error.
 // Threads: add_shared, may_contain_shared and overfull may be called by any number at once; nothing
 //          else may run beside them. Otherwise one thread changes a set, or any number ask it.
 #pragma once
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <ranges>
 #include <span>
 #include <string>
@@ -29,11 +31,11 @@
 #include <bloomery/engines/parallel.hpp>
 #include <bloomery/sets/batch.hpp>
 #include <bloomery/sets/groups.hpp>
+#include <bloomery/sets/key_gate.hpp>
 #include <bloomery/sets/key_of.hpp>
 #include <bloomery/sets/key_source.hpp>
 #include <bloomery/sets/kinds.hpp>
 #include <bloomery/sets/shard.hpp>
-#include <bloomery/sets/short_way.hpp>
 #include <bloomery/storage/image.hpp>
 
 namespace bloomery {
@@ -62,26 +64,9 @@ class Set {
                            Hasher hasher = Hasher{}) requires TwoListed<K>;
 
   // A private copy-on-write mapping of the file: changes stay in memory until saved.
-  static Result<Set> open(const std::filesystem::path& path, const OpenOptions& options = {}) {
-    auto image = open_image(path, options);
-    if (!image) return image.error();
-    auto body = Body<K>::from_parts(std::move(image->parts));
-    if (!body) return Error{body.error().code, path.string() + ": " + body.error().sentence};
-    Set set(std::move(*body), image->hasher);
-    set.rules_ = std::move(image->rules);
-    set.uuid_ = image->uuid;
-    set.key_is_elsewhere_ = image->key_is_elsewhere;
-    return set;
-  }
-
+  static Result<Set> open(const std::filesystem::path& path, const OpenOptions& options = {});
   // The file is the old one or the new one, never half of it.
-  Result<void> save(const std::filesystem::path& path, const SaveOptions& options = {}) const {
-    try {
-      return save_image(path, {body_.parts(), hasher_, rules_, uuid_, key_is_elsewhere_}, options);
-    } catch (const Failure& failure) {
-      return Error{failure.code, path.string() + ": " + failure.what()};
-    }
-  }
+  Result<void> save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
 
   // True: surely new. False: there before, or (approximate kinds) looks as if.
   template <KeyOf<K> T>
@@ -97,16 +82,18 @@ class Set {
   template <KeyOf<K> T>
   Added try_add(const T& key) {
     if constexpr (SimplyShaped<K>)
-      return way_.can_add(form_of<T, K>) ? body_.add_simple(fast_input<Input>(key, hasher_))
-                                         : add_at_first<T>(key);
-    if (rules_.form != form_of<T, K>) note_form<T>();  // shorter than its atomic load
+      return gate_.is_open(form_of<T, K>) ? body_.add_simple(fast_input<Input>(key, hasher_))
+                                          : add_at_first<T>(key);
+    if constexpr (!is_ranged) gate_.note(form_of<T, K>);
     return body_.add(input_of(key));
   }
 
   template <KeyOf<K> T>
   bool may_contain(const T& key) const {
     if constexpr (SimplyShaped<K>)
-      if (way_.can_ask()) return body_.kind().has_simple(fast_input<Input>(key, hasher_));
+      return gate_.is_open(form_of<T, K>) ? body_.kind().has_simple(fast_input<Input>(key, hasher_))
+                                          : ask_at_first<T>(key);
+    if constexpr (!is_ranged) gate_.expect(form_of<T, K>);
     return has_place(key) && body_.may_contain(unchecked_input_of(key));
   }
   bool may_contain(std::string_view key) const requires(!is_ranged) {
@@ -117,10 +104,10 @@ class Set {
   // Sharded: where a key lies, and a shard for one thread to add to (sets/shard.hpp).
   template <KeyOf<K> T>
   std::uint64_t shard_of(const T& key) const requires Sharding<K> {
-    return body_.kind().shard_of(unchecked_input_of(key));
+    return here().kind().shard_of(unchecked_input_of(key));
   }
   auto shard(std::uint64_t number) requires Sharding<K> {
-    return Shard<K>(body_, rules_.form, hasher_, number);
+    return Shard<K>(here(), gate_, hasher_, number);
   }
 
   // Exact kinds earn the stronger word.
@@ -133,11 +120,12 @@ class Set {
   // filter at the same moment, both calls may return true.
   template <KeyOf<K> T>
   bool add_shared(const T& key) {
-    note_form<T>();
+    if constexpr (!is_ranged) gate_.note_shared(form_of<T, K>);
     return accepted(body_.add_shared(input_of(key))) == Added::fresh;
   }
   template <KeyOf<K> T>
   bool may_contain_shared(const T& key) const {
+    if constexpr (!is_ranged) gate_.expect_shared(form_of<T, K>);
     return has_place(key) && body_.may_contain_shared(unchecked_input_of(key));
   }
 
@@ -146,6 +134,7 @@ class Set {
   // counts away that others need. Throws Failure on a set that was not planned for removal.
   template <KeyOf<K> T>
   bool remove(const T& key) requires Removable<K> {
+    gate_.expect(form_of<T, K>);
     body_.expect_removable();
     return has_place(key) && body_.remove(unchecked_input_of(key));
   }
@@ -155,8 +144,8 @@ class Set {
   // Returns how many were there; `removed`, if not empty, is as long as the keys and tells which.
   template <KeysOf<K> Keys>
   std::size_t remove_all(const Keys& keys, std::span<bool> removed = {}) requires Removable<K> {
+    const auto all = asked(keys);
     body_.expect_removable();
-    const auto all = as_span(keys);
     if (!removed.empty()) expect_room(removed.size(), all.size());
     return removed.empty() ? body_.remove_all(source(all), CountOnly{})
                            : body_.remove_all(source(all), ToBools(removed.data()));
@@ -166,6 +155,7 @@ class Set {
   // that often or more.
   template <KeyOf<K> T>
   std::uint64_t count_of(const T& key) const requires Countable<K> {
+    gate_.expect(form_of<T, K>);
     const K& kind = body_.kind();
     return has_place(key) ? kind.count(kind.locate(unchecked_input_of(key))) : 0;
   }
@@ -175,7 +165,7 @@ class Set {
   // counts[i] tells of keys[i].
   template <KeysOf<K> Keys>
   void counts(const Keys& keys, std::span<std::uint64_t> counts) const requires Countable<K> {
-    const auto all = as_span(keys);
+    const auto all = asked(keys);
     expect_room(counts.size(), all.size());
     count_all(body_.kind(), source(all), counts.data());
   }
@@ -223,7 +213,7 @@ class Set {
   template <KeysOf<K> Keys>
   std::size_t may_contain_all(const Keys& keys, std::span<bool> answers,
                               Threads threads = {1}) const {
-    const auto all = as_span(keys);
+    const auto all = asked(keys);
     expect_room(answers.size(), all.size());
     return ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
       return ask_source(all.subspan(first, n), ToBools(answers.data() + first));
@@ -232,7 +222,7 @@ class Set {
   template <KeysOf<K> Keys>
   std::size_t may_contain_all(const Keys& keys, std::span<std::uint64_t> answers,
                               Threads threads = {1}) const {
-    const auto all = as_span(keys);
+    const auto all = asked(keys);
     expect_room(answers.size(), words_for(all.size()));
     return ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
       return ask_source(all.subspan(first, n), ToMask(answers.data() + first / 64));
@@ -242,69 +232,53 @@ class Set {
   // by lines where that pays; several ask in the order of the keys.
   template <KeysOf<K> Keys>
   std::size_t count_may_contain(const Keys& keys, Threads threads = {1}) const {
-    const auto all = as_span(keys);
+    const auto all = asked(keys);
     if (wanted_threads(threads) == 1) return ask_source(all, CountOnly{});
     return ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
       return ask_source(all.subspan(first, n), [](std::size_t, std::size_t, std::uint64_t) {});
     });
   }
 
-  // Equal shape and hash, or an Error that names what differs.
-  Result<void> unite(const Set& other) requires(!Kind<K> || Mergeable<K>) {
-    if (auto fitting = fits(other); !fitting) return fitting.error();
-    if (auto united = body_.unite(other.body_); !united) return united.error();
-    join_rules(rules_, other.rules_);
-    return {};
-  }
+  // Equal shape, hash and form of keys, or an Error that names what differs.
+  Result<void> unite(const Set& other) requires(!Kind<K> || Mergeable<K>);
   // On Bloom filters: holds every common key, at a worse rate than a filter of those keys.
-  Result<void> intersect(const Set& other) requires(!Kind<K> || Mergeable<K>) {
-    if (auto fitting = fits(other); !fitting) return fitting.error();
-    return body_.intersect(other.body_);
-  }
+  Result<void> intersect(const Set& other) requires(!Kind<K> || Mergeable<K>);
   // Difference and exclusive or: exact kinds only. On a Bloom filter they would clear bits that
   // other keys need, so there they are refused.
-  Result<void> subtract(const Set& other) requires requires(Body<K> body) { body.subtract(body); }
-  {
-    if (auto fitting = fits(other); !fitting) return fitting.error();
-    return body_.subtract(other.body_);
-  }
-  Result<void> exclusive(const Set& other) requires requires(Body<K> body) { body.exclusive(body); }
-  {
-    if (auto fitting = fits(other); !fitting) return fitting.error();
-    return body_.exclusive(other.body_);
-  }
+  Result<void> subtract(const Set& other) requires Subtractable<K>;
+  Result<void> exclusive(const Set& other) requires Exclusive<K>;
 
-  double estimate() const { return body_.estimate(); }  // keys, from the bits; infinity when full
-  double rate_now() const { return body_.rate_now(); }  // false-positive rate, from the bits
-  double fill_ratio() const { return body_.fill_ratio(); }
-  double rate_asked() const { return body_.rate_asked(); }
-  std::uint64_t bytes() const { return body_.bytes(); }
-  std::uint64_t adds() const { return body_.adds(); }  // keys that were surely new when added
-  std::uint64_t capacity() const { return body_.capacity(); }
-  bool overfull() const { return body_.overfull(); }  // more keys than it was planned for
+  double estimate() const { return here().estimate(); }  // keys, from the bits; infinity when full
+  double rate_now() const { return here().rate_now(); }  // false-positive rate, from the bits
+  double fill_ratio() const { return here().fill_ratio(); }
+  double rate_asked() const { return here().rate_asked(); }
+  std::uint64_t bytes() const { return here().bytes(); }
+  std::uint64_t adds() const { return here().adds(); }  // keys that were surely new when added
+  std::uint64_t capacity() const { return here().capacity(); }
+  bool overfull() const { return here().overfull(); }  // more keys than it was planned for
   const Hasher& hasher() const { return hasher_; }
-  const KeyRules& rules() const { return rules_; }
+  KeyRules rules() const;
 
   // The set of everything.
   void fill() requires requires(Body<K> body) { body.fill(); }
-  { body_.fill(); }
+  { here().fill(); }
 
   // Windows: forgets the oldest generation; or tells the time, and only the last `span` is kept.
-  void advance() requires Forgetting<K> { body_.kind().advance(); }
+  void advance() requires Forgetting<K> { here().kind().advance(); }
   Result<void> advance_to(std::uint64_t time, std::uint64_t span) requires Forgetting<K> {
-    return body_.kind().advance_to(time, span);
+    return here().kind().advance_to(time, span);
   }
 
-  std::uint64_t count() const requires Exact<K> { return core().count(); }
+  std::uint64_t count() const requires Exact<K> { return core_of(here()).count(); }
 
   // Members in rising order.
   template <class Each>
   void for_each(Each&& each) const requires Exact<K> {
-    core().for_each(std::forward<Each>(each));
+    core_of(here()).for_each(std::forward<Each>(each));
   }
 
   // What else a kind can do, such as Bitmap::rank or TwoBitMap::for_each_once.
-  const K& kind() const requires Kind<K> { return body_.kind(); }
+  const K& kind() const requires Kind<K> { return here().kind(); }
 
   // Seen::never, once or many.
   template <KeyOf<K> T>
@@ -315,32 +289,38 @@ class Set {
   }
 
  private:
-  Set(Body<K> body, Hasher hasher) : body_(std::move(body)), hasher_(hasher), way_(core(), hasher) {
-    if (is_ranged) rules_.form = KeyForm::number;
-  }
+  // What an image says beside the set and its hash.
+  struct Notes {
+    KeyRules rules = {};  // but for the form, which gate_ knows
+    Uuid uuid = {};
+    bool key_is_elsewhere = false;
+  };
 
+  Set(Body<K> body, Hasher hasher)
+      : body_(std::move(body)), hasher_(hasher), gate_(core(), hasher) {}
+
+  // Throws where nothing is left to ask.
+  const Body<K>& here() const {
+    gate_.expect_here();
+    return body_;
+  }
+  Body<K>& here() { return const_cast<Body<K>&>(std::as_const(*this).here()); }
   // The object that holds the keys: the kind, or the composite.
-  const auto& core() const {
+  static const auto& core_of(const Body<K>& body) {
     if constexpr (Kind<K>)
-      return body_.kind();
+      return body.kind();
     else
-      return body_;
+      return body;
   }
+  const auto& core() const { return core_of(body_); }
 
-  Result<void> fits(const Set& other) const {
-    KeyRules same_form = other.rules_;
-    same_form.form = rules_.form;  // a program may mix forms; it knows its keys
-    return keys_fit(hasher_, rules_, other.hasher_, same_form);
-  }
-
-  template <class T>
-  void note_form() {
-    if constexpr (!is_ranged) join_shared(rules_.form, form_of<T, K>);
-  }
+  Result<void> fits(const Set& other) const;
 
   template <class T>
   bool has_place(const T& key) const {
-    return key_has_place(core(), key);
+    if (key_has_place(core(), key)) return true;
+    gate_.expect_here();  // a map that was moved from has no range
+    return false;
   }
 
   template <class T>
@@ -348,24 +328,37 @@ class Set {
     return input_from<Input>(key, hasher_);
   }
 
-  // The slow path (sets/short_way.hpp); not inlined, so that the fast path stays short.
+  // The slow path (sets/key_gate.hpp); not inlined, so that the fast path stays short.
   template <class T>
   [[gnu::noinline]] Added add_at_first(PassedKey<T> key) {
-    note_form<T>();
-    way_.open_for(form_of<T, K>);
-    return body_.add(input_of(key));
+    gate_.note(form_of<T, K>);
+    return body_.add(unchecked_input_of(key));
+  }
+  template <class T>
+  [[gnu::noinline]] bool ask_at_first(PassedKey<T> key) const {
+    gate_.expect(form_of<T, K>);
+    return body_.may_contain(unchecked_input_of(key));
   }
 
   template <class T>
   Input input_of(const T& key) const {
-    expect_place(core(), key);
+    if (!has_place(key)) throw_outside();
     return unchecked_input_of(key);
+  }
+
+  // Keys that are asked, all of one form.
+  template <class Keys>
+  auto asked(const Keys& keys) const {
+    gate_.expect(form_of<std::ranges::range_value_t<Keys>, K>);
+    return as_span(keys);
   }
 
   template <class T>
   void begin_adding(std::span<const T> keys) {
-    for (const T& key : keys) expect_place(core(), key);
-    if (!keys.empty()) note_form<T>();
+    gate_.expect(form_of<T, K>);
+    for (const T& key : keys)
+      if (!has_place(key)) throw_outside();
+    if (!keys.empty()) gate_.note(form_of<T, K>);
   }
 
   template <class T>
@@ -391,10 +384,10 @@ class Set {
 
   Body<K> body_;
   Hasher hasher_;
-  ShortWay<K> way_;
-  KeyRules rules_;
-  Uuid uuid_{};
-  bool key_is_elsewhere_ = false;
+  KeyGate<K> gate_;
+  std::unique_ptr<Notes> notes_;  // none until it was saved: most sets never are
 };
 
 }  // namespace bloomery
+
+#include <bloomery/set_whole.hpp>

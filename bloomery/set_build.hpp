@@ -27,7 +27,7 @@ Result<Set<K>> Set<K>::build(const Want& want, const Keys& keys, Hasher hasher,
   auto body = build_owned<K>(source, want, crew_of(threads));
   if (!body) return body.error();
   Set set(std::move(*body), hasher);
-  if (source.size() != 0) set.template note_form<std::ranges::range_value_t<Keys>>();
+  if (source.size() != 0) set.gate_.note(form_of<std::ranges::range_value_t<Keys>, K>);
   return set;
 }
 
@@ -39,7 +39,7 @@ Result<Set<K>> Set<K>::build(const Want& want, const Keys& blocked, const Keys& 
                                 hashed_source<Input>(as_span(allowed), hasher));
   if (!body) return body.error();
   Set set(std::move(*body), hasher);
-  if (!std::ranges::empty(blocked)) set.template note_form<std::ranges::range_value_t<Keys>>();
+  if (!std::ranges::empty(blocked)) set.gate_.note(form_of<std::ranges::range_value_t<Keys>, K>);
   return set;
 }
 

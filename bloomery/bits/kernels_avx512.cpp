@@ -23,6 +23,11 @@ inline std::uint64_t* line_at(const LinesView& view, std::uint64_t spread) {
 }
 
 // lane i, if taken: one bit of its 64; a rotate reads only the low six bits of its count
+// A word of 0 or 1 for each byte of a Round.
+inline __m512i turned_lanes(const Round& round) {
+  return _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(round.turned)));
+}
+
 inline __m512i round_of(std::uint64_t remixed, __mmask8 lanes) {
   const __m512i which = _mm512_srlv_epi64(_mm512_set1_epi64(static_cast<long long>(remixed)),
                                           _mm512_setr_epi64(16, 22, 28, 34, 40, 46, 52, 58));
@@ -170,7 +175,7 @@ inline __m512i lone_round(std::uint64_t hash, std::uint64_t constant, const Roun
   const __m512i words =
       _mm512_sub_epi64(_mm512_srli_epi64(remixed, 13), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
   return _mm512_rolv_epi64(
-      _mm512_permutexvar_epi64(words, _mm512_loadu_si512(round.turned)),
+      _mm512_permutexvar_epi64(words, turned_lanes(round)),
       _mm512_srlv_epi64(remixed, _mm512_setr_epi64(16, 22, 28, 34, 40, 46, 52, 58)));
 }
 

@@ -27,10 +27,8 @@
 
 namespace bloomery {
 
-inline Round round_of(unsigned probes) {
-  Round round{{}, lane_runs.windows[probes], &kernels(), probes};
-  for (unsigned i = 0; i < lanes_per_line; ++i) round.turned[i] = (8 - i) % 8 < probes;
-  return round;
+inline Round round_of(unsigned probes, const Kernels& row = kernels()) {
+  return {lane_runs.turned[probes], lane_runs.windows[probes], &row, probes};
 }
 
 // RoundBits: the bits of a line that a hash, remixed by a constant, owns. Make them before the line
@@ -43,7 +41,6 @@ using RoundBits = __m512i;
 // Eight words, as a vector of words. The types of the intrinsics may alias anything, and so the
 // loop invariants too (hash/steady.hpp).
 using LineWords [[gnu::vector_size(64), gnu::aligned(8)]] = std::uint64_t;
-using SteadyWords [[gnu::vector_size(64), gnu::aligned(8)]] = Steady;
 
 inline __m512i load_line(const std::uint64_t* line) {
   return reinterpret_cast<__m512i>(*reinterpret_cast<const LineWords*>(line));
@@ -55,9 +52,9 @@ inline __m512i load_line(const std::uint64_t* line) {
 inline RoundBits round_bits(std::uint64_t hash, std::uint64_t constant, const Round& round) {
   const __m512i remixed = _mm512_mullo_epi64(_mm512_set1_epi64(static_cast<long long>(hash)),
                                              _mm512_set1_epi64(static_cast<long long>(constant)));
-  const auto turned =
-      reinterpret_cast<__m512i>(*reinterpret_cast<const SteadyWords*>(round.turned));
   const __mmask8 all = 0xff;  // GCC 12 warns callers of the forms without a mask
+  const __m512i turned =
+      _mm512_maskz_cvtepu8_epi64(all, _mm_cvtsi64_si128(static_cast<long long>(round.turned)));
   const __m512i words = _mm512_sub_epi64(_mm512_maskz_srli_epi64(all, remixed, 13),
                                          _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
   const __m512i ones = _mm512_maskz_permutexvar_epi64(all, words, turned);

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <bloomery/bits/kernels.hpp>
@@ -53,6 +54,22 @@ class QuotientTable {
   static constexpr std::uint32_t most_slots = 64;
   static constexpr std::uint32_t most_field_bits = 49;
   static constexpr std::uint32_t most_tail_blocks = 512;
+
+  // What was moved from looks at no memory any more.
+  QuotientTable(QuotientTable&& other) noexcept
+      : size_(other.size_),
+        memory_(std::move(other.memory_)),
+        view_(std::exchange(other.view_, {})),
+        entries_(std::exchange(other.entries_, 0)),
+        lengths_(std::move(other.lengths_)) {}
+  QuotientTable& operator=(QuotientTable&& other) noexcept {
+    size_ = other.size_;
+    memory_ = std::move(other.memory_);
+    view_ = std::exchange(other.view_, {});
+    entries_ = std::exchange(other.entries_, 0);
+    lengths_ = std::move(other.lengths_);
+    return *this;
+  }
 
   static Result<void> check(const Size& size);
   // The size must pass check().

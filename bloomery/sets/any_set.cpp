@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <utility>
 
 #include <bloomery/sets/any_holder.hpp>
@@ -144,10 +145,16 @@ AnySet::AnySet(AnySet&&) noexcept = default;
 AnySet& AnySet::operator=(AnySet&&) noexcept = default;
 AnySet::~AnySet() = default;
 
-KindId AnySet::kind() const { return body_->row().id; }
-InputForm AnySet::input() const { return body_->row().input; }
-bool AnySet::exact() const { return body_->row().exact; }
-bool AnySet::shared() const { return body_->shared(); }
+AnySet::Body& AnySet::here() const {
+  if (body_ == nullptr)
+    throw std::logic_error("the set was moved from; only assign to it or destroy it");
+  return *body_;
+}
+
+KindId AnySet::kind() const { return here().row().id; }
+InputForm AnySet::input() const { return here().row().input; }
+bool AnySet::exact() const { return here().row().exact; }
+bool AnySet::shared() const { return here().shared(); }
 
 // The form of the keys is noted when some may have been added: not when all were refused, but also
 // when the set became full on the way.
@@ -157,64 +164,73 @@ void AnySet::note_form(KeyForm form, bool none, const Result<std::size_t>& added
   if (!none && !refused) rules_.form = joined(rules_.form, form);
 }
 
+Result<void> AnySet::expect_texts() const {
+  if (rules_.form == KeyForm::number || forms_meet(rules_.form, KeyForm::text)) return {};
+  return wrong_form(rules_.form, KeyForm::text);
+}
+
 Result<std::size_t> AnySet::add_all(std::span<const std::string_view> keys, std::span<bool> fresh) {
-  auto added = body_->add_texts(hasher_, keys, fresh.empty() ? nullptr : fresh.data());
+  if (auto fitting = expect_texts(); !fitting) return fitting.error();
+  auto added = here().add_texts(hasher_, keys, fresh.empty() ? nullptr : fresh.data());
   note_form(KeyForm::text, keys.empty(), added);
   return added;
 }
 
 Result<std::size_t> AnySet::add_all(std::span<const Hash> hashes, std::span<bool> fresh) {
-  auto added = body_->add_hashes(hashes, fresh.empty() ? nullptr : fresh.data());
+  auto added = here().add_hashes(hashes, fresh.empty() ? nullptr : fresh.data());
   note_form(KeyForm::hash, hashes.empty(), added);
   return added;
 }
 
 Result<std::size_t> AnySet::add_all(std::span<const Ordinal> ordinals, std::span<bool> fresh) {
-  return body_->add_ordinals(ordinals, fresh.empty() ? nullptr : fresh.data());
+  return here().add_ordinals(ordinals, fresh.empty() ? nullptr : fresh.data());
 }
 
 Result<void> AnySet::may_contain_all(std::span<const std::string_view> keys,
                                      std::span<bool> answers) const {
-  return body_->ask_texts(hasher_, keys, answers.data());
+  if (auto fitting = expect_texts(); !fitting) return fitting.error();
+  return here().ask_texts(hasher_, keys, answers.data());
 }
 
 Result<void> AnySet::may_contain_all(std::span<const Hash> hashes, std::span<bool> answers) const {
-  return body_->ask_hashes(hashes, answers.data());
+  return here().ask_hashes(hashes, answers.data());
 }
 
 Result<void> AnySet::may_contain_all(std::span<const Ordinal> ordinals,
                                      std::span<bool> answers) const {
-  return body_->ask_ordinals(ordinals, answers.data());
+  return here().ask_ordinals(ordinals, answers.data());
 }
 
 Result<std::size_t> AnySet::remove_all(std::span<const std::string_view> keys,
                                        std::span<bool> removed) {
-  return body_->remove_texts(hasher_, keys, removed.empty() ? nullptr : removed.data());
+  if (auto fitting = expect_texts(); !fitting) return fitting.error();
+  return here().remove_texts(hasher_, keys, removed.empty() ? nullptr : removed.data());
 }
 
 Result<std::size_t> AnySet::remove_all(std::span<const Hash> hashes, std::span<bool> removed) {
-  return body_->remove_hashes(hashes, removed.empty() ? nullptr : removed.data());
+  return here().remove_hashes(hashes, removed.empty() ? nullptr : removed.data());
 }
 
 Result<std::size_t> AnySet::remove_all(std::span<const Ordinal> ordinals, std::span<bool> removed) {
-  return body_->remove_ordinals(ordinals, removed.empty() ? nullptr : removed.data());
+  return here().remove_ordinals(ordinals, removed.empty() ? nullptr : removed.data());
 }
 
 Result<void> AnySet::counts(std::span<const std::string_view> keys,
                             std::span<std::uint64_t> counts) const {
-  return body_->count_texts(hasher_, keys, counts.data());
+  if (auto fitting = expect_texts(); !fitting) return fitting.error();
+  return here().count_texts(hasher_, keys, counts.data());
 }
 
 Result<void> AnySet::counts(std::span<const Hash> hashes, std::span<std::uint64_t> counts) const {
-  return body_->count_hashes(hashes, counts.data());
+  return here().count_hashes(hashes, counts.data());
 }
 
 Result<void> AnySet::counts(std::span<const Ordinal> ordinals,
                             std::span<std::uint64_t> counts) const {
-  return body_->count_ordinals(ordinals, counts.data());
+  return here().count_ordinals(ordinals, counts.data());
 }
 
-std::uint64_t AnySet::most_count() const { return body_->most_count(); }
+std::uint64_t AnySet::most_count() const { return here().most_count(); }
 
 Result<void> AnySet::fits(const AnySet& other) const {
   if (kind() != other.kind())
@@ -227,32 +243,32 @@ Result<void> AnySet::fits(const AnySet& other) const {
 
 Result<void> AnySet::unite(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  if (auto united = body_->unite(*other.body_); !united) return united.error();
+  if (auto united = here().unite(other.here()); !united) return united.error();
   join_rules(rules_, other.rules_);
   return {};
 }
 
 Result<void> AnySet::intersect(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  if (auto done = body_->intersect(*other.body_); !done) return done;
+  if (auto done = here().intersect(other.here()); !done) return done;
   if (rules_.made_from != other.rules_.made_from) rules_.made_from.clear();
   return {};
 }
 
 Result<void> AnySet::subtract(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  return body_->subtract(*other.body_);
+  return here().subtract(other.here());
 }
 
 Result<void> AnySet::exclusive(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  return body_->exclusive(*other.body_);
+  return here().exclusive(other.here());
 }
 
 void AnySet::hash_all(std::span<const std::string_view> keys, HashedTexts& hashed) const {
   hashed.narrow.clear();
   hashed.wide.clear();
-  if (body_->takes_wide_hashes()) {
+  if (here().takes_wide_hashes()) {
     hashed.wide.reserve(keys.size());
     for (const std::string_view key : keys) hashed.wide.push_back(hasher_.wide(key));
   } else {
@@ -263,51 +279,53 @@ void AnySet::hash_all(std::span<const std::string_view> keys, HashedTexts& hashe
 
 Result<std::size_t> AnySet::add_all(const HashedTexts& hashed, std::size_t first, std::size_t count,
                                     std::span<bool> fresh) {
+  if (auto fitting = expect_texts(); !fitting) return fitting.error();
   bool* const told = fresh.empty() ? nullptr : fresh.data();
-  auto added = body_->takes_wide_hashes()
-                   ? body_->add_wide(std::span(hashed.wide).subspan(first, count), told)
-                   : body_->add_hashes(std::span(hashed.narrow).subspan(first, count), told);
+  auto added = here().takes_wide_hashes()
+                   ? here().add_wide(std::span(hashed.wide).subspan(first, count), told)
+                   : here().add_hashes(std::span(hashed.narrow).subspan(first, count), told);
   note_form(KeyForm::text, count == 0, added);
   return added;
 }
 
 Result<void> AnySet::may_contain_all(const HashedTexts& hashed, std::span<bool> answers) const {
-  return body_->takes_wide_hashes() ? body_->ask_wide(hashed.wide, answers.data())
-                                    : body_->ask_hashes(hashed.narrow, answers.data());
+  if (auto fitting = expect_texts(); !fitting) return fitting.error();
+  return here().takes_wide_hashes() ? here().ask_wide(hashed.wide, answers.data())
+                                    : here().ask_hashes(hashed.narrow, answers.data());
 }
 
 Result<void> AnySet::advance_to(std::uint64_t time, std::uint64_t span) {
-  return body_->advance_to(time, span);
+  return here().advance_to(time, span);
 }
 
-std::uint64_t AnySet::time_span() const { return body_->time_span(); }
-std::uint64_t AnySet::time_told() const { return body_->time_told(); }
+std::uint64_t AnySet::time_span() const { return here().time_span(); }
+std::uint64_t AnySet::time_told() const { return here().time_told(); }
 
-void AnySet::cap_memory(std::uint64_t bytes) { body_->cap_memory(bytes); }
+void AnySet::cap_memory(std::uint64_t bytes) { here().cap_memory(bytes); }
 
-Result<std::uint64_t> AnySet::best_fold(double rate) const { return body_->best_fold(rate); }
+Result<std::uint64_t> AnySet::best_fold(double rate) const { return here().best_fold(rate); }
 
 Result<AnySet> AnySet::folded(std::uint64_t factor, double rate) const {
-  auto smaller = body_->folded(factor, rate);
+  auto smaller = here().folded(factor, rate);
   if (!smaller) return smaller.error();
   return AnySet(std::move(*smaller), hasher_, rules_);
 }
 
-std::uint64_t AnySet::bytes() const { return body_->bytes(); }
-std::uint64_t AnySet::adds() const { return body_->adds(); }
-std::uint64_t AnySet::capacity() const { return body_->capacity(); }
-double AnySet::rate_asked() const { return body_->rate_asked(); }
-double AnySet::estimate() const { return body_->estimate(); }
-double AnySet::rate_now() const { return body_->rate_now(); }
-double AnySet::expected_rate_now() const { return body_->expected_rate_now(); }
-double AnySet::fill_ratio() const { return body_->fill_ratio(); }
-bool AnySet::overfull() const { return body_->overfull(); }
-std::optional<Range> AnySet::range() const { return body_->range(); }
+std::uint64_t AnySet::bytes() const { return here().bytes(); }
+std::uint64_t AnySet::adds() const { return here().adds(); }
+std::uint64_t AnySet::capacity() const { return here().capacity(); }
+double AnySet::rate_asked() const { return here().rate_asked(); }
+double AnySet::estimate() const { return here().estimate(); }
+double AnySet::rate_now() const { return here().rate_now(); }
+double AnySet::expected_rate_now() const { return here().expected_rate_now(); }
+double AnySet::fill_ratio() const { return here().fill_ratio(); }
+bool AnySet::overfull() const { return here().overfull(); }
+std::optional<Range> AnySet::range() const { return here().range(); }
 std::vector<std::pair<std::string, std::string>> AnySet::shape_facts() const {
-  return body_->shape_facts();
+  return here().shape_facts();
 }
-std::optional<std::uint64_t> AnySet::stuck() const { return body_->stuck(); }
-std::optional<AnySet::Lists> AnySet::lists() const { return body_->lists(); }
-Parts AnySet::parts() const { return body_->parts(); }
+std::optional<std::uint64_t> AnySet::stuck() const { return here().stuck(); }
+std::optional<AnySet::Lists> AnySet::lists() const { return here().lists(); }
+Parts AnySet::parts() const { return here().parts(); }
 
 }  // namespace bloomery

@@ -4,6 +4,7 @@
 //    set->add_all(lines, fresh);          one indirect call per span, not per key
 //
 // Hashes text by itself, as its kind needs (64 bits, 128 bits); takes Ordinals for the exact maps.
+// A text is refused by a set of integers or of hashes (Code::mismatch): it would never be found.
 // Threads: one adds; any number may ask while nobody adds.
 #pragma once
 
@@ -187,9 +188,13 @@ class AnySet {
                                              const HashSource& source, Hasher hasher,
                                              const Crew& crew);
 
+  // Throws std::logic_error when the set was moved from.
+  Body& here() const;
   // Same kind and same sort of keys, or an Error that names what differs.
   Result<void> fits(const AnySet& other) const;
   void note_form(KeyForm form, bool none, const Result<std::size_t>& added);
+  // Texts, asked of or added to a set of other keys, are refused. Maps speak for themselves.
+  Result<void> expect_texts() const;
 
   std::unique_ptr<Body> body_;
   Hasher hasher_;

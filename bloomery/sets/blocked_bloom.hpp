@@ -79,8 +79,7 @@ class BlockedBloom {
       : shape_(shape),
         is_simple_(shape.lines == 1 && shape.probes <= 8),
         lone_{round_of(std::min(shape.probes, 8U)), shape.blocks,
-              reinterpret_cast<std::uint64_t*>(lent.data())},
-        second_round_(round_of(std::max(shape.probes, 8U) - 8)) {
+              reinterpret_cast<std::uint64_t*>(lent.data())} {
     assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
     assert(reinterpret_cast<std::uintptr_t>(lent.data()) % line_bytes == 0 &&
            "a line is a cache line");
@@ -246,24 +245,26 @@ class BlockedBloom {
   [[gnu::noinline]] Added add_rounds(Hash hash) { return add_at(locate(hash)); }
   [[gnu::noinline]] bool has_rounds(Hash hash) const { return has_at(locate(hash)); }
 
+  // Of shapes with more than 8 probes. Made when it is needed, so that small sets stay small.
+  Round second_round() const { return round_of(shape_.probes - 8, *lone_.round.row); }
+
   // The remixes of a line are those for `use` and for the one after it.
   bool mark_line(std::uint64_t* at, Hash hash, std::size_t use) {
     bool fresh = round_mark(at, round_bits(hash.bits, remix_constants[use], lone_.round));
     if (shape_.probes > 8)
-      fresh |= round_mark(at, round_bits(hash.bits, remix_constants[use + 1], second_round_));
+      fresh |= round_mark(at, round_bits(hash.bits, remix_constants[use + 1], second_round()));
     return fresh;
   }
   bool line_has_all(const std::uint64_t* at, Hash hash, std::size_t use) const {
     bool all = round_has(at, round_bits(hash.bits, remix_constants[use], lone_.round));
     if (shape_.probes > 8)
-      all &= round_has(at, round_bits(hash.bits, remix_constants[use + 1], second_round_));
+      all &= round_has(at, round_bits(hash.bits, remix_constants[use + 1], second_round()));
     return all;
   }
 
   Shape shape_;
   bool is_simple_;
   LoneView lone_;
-  Round second_round_;  // of no probes where one round is enough
 };
 
 static_assert(SharedAddable<BlockedBloom> && Mergeable<BlockedBloom> && Estimable<BlockedBloom> &&

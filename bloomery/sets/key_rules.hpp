@@ -2,7 +2,6 @@
 // program that prepares its keys differently from the builder gets an Error.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -41,13 +40,17 @@ constexpr KeyForm joined(KeyForm before, KeyForm added) {
   return before == KeyForm::none ? added : KeyForm::mixed;
 }
 
-// Any number of threads may join at once. Written only when it changes, so it costs a compare.
-inline void join_shared(KeyForm& form, KeyForm added) {
-  std::atomic_ref noted(form);
-  KeyForm before = noted.load(std::memory_order_relaxed);
-  while (joined(before, added) != before &&
-         !noted.compare_exchange_weak(before, joined(before, added), std::memory_order_relaxed)) {
-  }
+// May keys of one form be asked of, or added to, a set of another? A Hash may always: who makes it
+// vouches that it is the hash of a key.
+constexpr bool forms_meet(KeyForm held, KeyForm given) {
+  return held == given || held == KeyForm::none || held == KeyForm::mixed || given == KeyForm::hash;
+}
+
+inline Error wrong_form(KeyForm held, KeyForm given) {
+  return {Code::mismatch, "the keys of this set have the form '" + std::string(name_of(held)) +
+                              "', not '" + std::string(name_of(given)) +
+                              "': they would never meet; give it keys of its form, or the Hash of "
+                              "a key"};
 }
 
 struct KeyRules {

@@ -63,6 +63,16 @@ struct BodyOf<K> {
 template <class K>
 using Body = typename BodyOf<K>::type;
 
+// Of exact kinds, or of those that keep whole hashes.
+template <class K>
+concept Subtractable = requires(Body<K> body) {
+  body.subtract(body);
+};
+template <class K>
+concept Exclusive = requires(Body<K> body) {
+  body.exclusive(body);
+};
+
 // Throws std::invalid_argument for a want that no set can have, Failure for what else is wrong.
 template <class K>
 Body<K> made_body(const Want& want) {

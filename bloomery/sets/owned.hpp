@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -43,6 +44,24 @@ class Owned {
   using Kind = K;
   using Input = typename K::Input;
   static constexpr KindId id = K::id;
+
+  // What was moved from looks at no bytes any more, so that it can not write into its successor.
+  Owned(Owned&& other) noexcept
+      : memory_(std::move(other.memory_)),
+        kind_(other.kind_),
+        ledger_(other.ledger_),
+        most_adds_(other.most_adds_) {
+    other.look_away();
+  }
+  Owned& operator=(Owned&& other) noexcept {
+    if (this == &other) return *this;
+    memory_ = std::move(other.memory_);
+    kind_ = other.kind_;
+    ledger_ = other.ledger_;
+    most_adds_ = other.most_adds_;
+    other.look_away();
+    return *this;
+  }
 
   static Result<Owned> make(const Want& asked) {
     static_assert(!Buildable<K>, "a static set is made from all its keys at once: use build()");
@@ -264,10 +283,18 @@ class Owned {
     if constexpr (Forgetting<K>)
       return kind_.overfull();
     else
-      return !Exact<K> && !Buildable<K> && adds_shared() > full_adds_ + spread_;
+      return !Exact<K> && !Buildable<K> && adds_shared() > most_adds();
   }
-  // The most adds at which it is not overfull, with the margin for chance.
-  std::uint64_t most_adds() const { return full_adds_ + spread_; }
+  // The most adds at which it is not overfull, with the margin for chance. Computed when it is
+  // first needed: that takes longer than to plan a set.
+  std::uint64_t most_adds() const {
+    std::uint64_t most = __atomic_load_n(&most_adds_, __ATOMIC_RELAXED);
+    if (most == unknown_adds) {
+      most = expected_most_adds();
+      __atomic_store_n(&most_adds_, most, __ATOMIC_RELAXED);
+    }
+    return most;
+  }
 
   K& kind() { return kind_; }
   const K& kind() const { return kind_; }
@@ -275,7 +302,7 @@ class Owned {
   void fill() requires requires(K kind) { kind.fill(); }
   {
     kind_.fill();
-    ledger_.adds = counted_adds(full_adds_ + spread_ + 1);
+    ledger_.adds = counted_adds(most_adds() + 1);
   }
   void note_added_shared(std::size_t fresh) {
     std::atomic_ref(ledger_.adds).fetch_add(fresh, std::memory_order_relaxed);
@@ -284,6 +311,8 @@ class Owned {
   void note_added(std::size_t fresh) { ledger_.adds += fresh; }
 
  private:
+  static constexpr std::uint64_t unknown_adds = ~std::uint64_t{0};
+
   // A form of image of its own, or a single part.
   static constexpr Form form = [] {
     if constexpr (requires { K::form; })
@@ -303,10 +332,23 @@ class Owned {
   }
 
   Owned(const typename K::Shape& shape, Memory memory, const Ledger& ledger)
-      : memory_(std::move(memory)), kind_(shape, memory_.bytes()), ledger_(ledger) {
-    const double lost = Exact<K> || Buildable<K> ? 0 : expected_losses(shape, ledger.capacity);
-    full_adds_ = ledger.capacity - std::min(ledger.capacity, static_cast<std::uint64_t>(lost));
-    spread_ = static_cast<std::uint64_t>(4 * std::sqrt(lost));
+      : memory_(std::move(memory)), kind_(shape, memory_.bytes()), ledger_(ledger) {}
+
+  // The adds that `capacity` keys are expected to give, and four spreads.
+  std::uint64_t expected_most_adds() const {
+    const std::uint64_t keys = ledger_.capacity;
+    const double lost = Exact<K> || Buildable<K> ? 0 : expected_losses(kind_.shape(), keys);
+    return keys - std::min(keys, static_cast<std::uint64_t>(lost)) +
+           static_cast<std::uint64_t>(4 * std::sqrt(lost));
+  }
+
+  // Null pointers, no blocks and no lines; a map without a range.
+  void look_away() {
+    static_assert(std::is_trivially_copyable_v<K>, "a kind is a view of bytes that others own");
+    if constexpr (Ranged<K>)
+      kind_ = K({.low = 1, .high = 0}, {});
+    else
+      std::memset(static_cast<void*>(&kind_), 0, sizeof kind_);
   }
 
   template <class Source, class Sink>
@@ -339,8 +381,7 @@ class Owned {
   Memory memory_;  // stays where it is when the owner moves, so kind_ goes on looking at it
   K kind_;
   Ledger ledger_;
-  std::uint64_t full_adds_ = 0;
-  std::uint64_t spread_ = 0;
+  mutable std::uint64_t most_adds_ = unknown_adds;
 };
 
 }  // namespace bloomery

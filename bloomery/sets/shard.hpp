@@ -20,8 +20,8 @@
 #include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/batch.hpp>
 #include <bloomery/sets/concepts.hpp>
+#include <bloomery/sets/key_gate.hpp>
 #include <bloomery/sets/key_of.hpp>
-#include <bloomery/sets/key_rules.hpp>
 #include <bloomery/sets/key_source.hpp>
 #include <bloomery/sets/owned.hpp>
 
@@ -30,15 +30,15 @@ namespace bloomery {
 template <Sharding K>
 class Shard {
  public:
-  Shard(Owned<K>& body, KeyForm& form, const Hasher& hasher, std::uint64_t number)
-      : body_(&body), form_(&form), hasher_(hasher), number_(number) {
+  Shard(Owned<K>& body, KeyGate<K>& gate, const Hasher& hasher, std::uint64_t number)
+      : body_(&body), gate_(&gate), hasher_(hasher), number_(number) {
     if (number >= body.kind().shards())
       throw std::out_of_range("the set has only " + std::to_string(body.kind().shards()) +
                               " shards");
   }
   Shard(Shard&& other) noexcept
       : body_(std::exchange(other.body_, nullptr)),
-        form_(other.form_),
+        gate_(other.gate_),
         hasher_(other.hasher_),
         number_(other.number_),
         fresh_(other.fresh_) {}
@@ -53,7 +53,7 @@ class Shard {
   template <KeyOf<K> T>
   bool add(const T& key) {
     const Hash hash = mine(input_from<Hash>(key, hasher_));
-    join_shared(*form_, form_of<T, K>);
+    gate_->note_shared(form_of<T, K>);
     const bool is_new = body_->kind().add(body_->kind().locate(hash)) == Added::fresh;
     fresh_ += is_new;
     return is_new;
@@ -67,7 +67,7 @@ class Shard {
     if (all.empty()) return 0;
     const auto source = source_of(body_->kind(), all, hasher_);
     for (const auto& key : all) mine(input_from<Hash>(key, hasher_));
-    join_shared(*form_, form_of<std::ranges::range_value_t<Keys>, K>);
+    gate_->note_shared(form_of<std::ranges::range_value_t<Keys>, K>);
     const std::size_t fresh = bloomery::add_all(body_->kind(), source, CountOnly{});
     fresh_ += fresh;
     return fresh;
@@ -75,6 +75,7 @@ class Shard {
 
   template <KeyOf<K> T>
   bool may_contain(const T& key) const {
+    gate_->expect_shared(form_of<T, K>);
     return body_->may_contain(mine(input_from<Hash>(key, hasher_)));
   }
   bool may_contain(std::string_view key) const { return may_contain<std::string_view>(key); }
@@ -89,7 +90,7 @@ class Shard {
   }
 
   Owned<K>* body_;
-  KeyForm* form_;
+  KeyGate<K>* gate_;
   Hasher hasher_;
   std::uint64_t number_;
   std::size_t fresh_ = 0;

@@ -120,16 +120,35 @@ TEST(ThreadLaws, AGrowingChainNeverCallsAnOldKeyNewToAnyThread) {
   }
 }
 
-TEST(ThreadLaws, ThreadsThatMixFormsOfKeysLeaveAMixedSet) {
+// Texts and hashes mix. Of texts and integers, whichever comes first bars the other, in any order.
+TEST(ThreadLaws, ThreadsThatMixFormsOfKeysLeaveAMixedSetOrAreRefused) {
   for (int round = 0; round < 50; ++round) {
     Set<BlockedBloom> shared({.keys = 100, .rate = 0.01});
+    shared.add("first");
     in_threads([&](unsigned t) {
       if (t % 2 == 0)
-        shared.add_shared(std::uint64_t{t});
+        shared.add_shared(Hash{t});
       else
         shared.add_shared("text");
     });
     ASSERT_EQ(shared.rules().form, KeyForm::mixed) << "round " << round;
+
+    Set<BlockedBloom> barred({.keys = 100, .rate = 0.01});
+    std::atomic<unsigned> refused_integers = 0;
+    std::atomic<unsigned> refused_texts = 0;
+    in_threads([&](unsigned t) {
+      try {
+        if (t % 2 == 0)
+          barred.add_shared(std::uint64_t{t});
+        else
+          barred.add_shared("text");
+      } catch (const Failure&) {
+        ++(t % 2 == 0 ? refused_integers : refused_texts);
+      }
+    });
+    const bool has_texts = barred.rules().form == KeyForm::text;
+    ASSERT_EQ(refused_integers, has_texts ? thread_count / 2 : 0u) << "round " << round;
+    ASSERT_EQ(refused_texts, has_texts ? 0u : thread_count / 2) << "round " << round;
   }
 }
 

@@ -1,6 +1,6 @@
-// The short way of single keys against bulk, which does not take it: same bytes, same answers, same
-// notes, for every shape and every hash. Compiled for any CPU, in v3_tests for AVX2, and in
-// native_tests for the CPU at hand.
+// The short way of single keys (sets/key_gate.hpp) against bulk, which does not take it: same
+// bytes, same answers, same notes, for every shape and every hash. Compiled for any CPU, in
+// v3_tests for AVX2, and in native_tests for the CPU at hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,29 +79,28 @@ TEST(ShortWay, HashesGoWhereBulkPutsThem) {
   expect_like_bulk(keys, strangers);
 }
 
-// Once a way is open for one form, another form must still be noted.
+// Once the gate is open for one form, another form must still be noted, or refused.
 TEST(ShortWay, EveryFormIsNoted) {
   Blocked set({.keys = 100, .rate = 0.01});
   set.add(1);
   set.add(2);
   EXPECT_EQ(set.rules().form, KeyForm::u64);
-  set.add("three");
+  EXPECT_THROW(set.add("three"), Failure);
+  EXPECT_THROW((void)set.may_contain("three"), Failure);
+  EXPECT_EQ(set.rules().form, KeyForm::u64);
+  set.add(set.hasher()("three"));
   EXPECT_EQ(set.rules().form, KeyForm::mixed);
   set.add(4);
   EXPECT_EQ(set.rules().form, KeyForm::mixed);
   EXPECT_TRUE(set.may_contain("three") && set.may_contain(4));
 
-  Blocked texts({.keys = 100, .rate = 0.01});
-  texts.add("one");
-  texts.add("two");
-  EXPECT_EQ(texts.rules().form, KeyForm::text);
-  ASSERT_TRUE(texts.unite(set));
-  EXPECT_EQ(texts.rules().form, KeyForm::mixed);
-  texts.add("five");
-  EXPECT_EQ(texts.rules().form, KeyForm::mixed);
-  texts.add(Hash{6});
-  EXPECT_EQ(texts.rules().form, KeyForm::mixed);
-  EXPECT_TRUE(texts.may_contain("one") && texts.may_contain(4) && texts.may_contain(Hash{6}));
+  Blocked more({.keys = 100, .rate = 0.01});
+  more.add(Hash{5});
+  more.add(Hash{6});
+  EXPECT_EQ(more.rules().form, KeyForm::hash);
+  ASSERT_FALSE(more.unite(set));
+  EXPECT_EQ(more.rules().form, KeyForm::hash);
+  EXPECT_TRUE(more.may_contain(Hash{5}) && more.may_contain(Hash{6}));
 }
 
 }  // namespace
