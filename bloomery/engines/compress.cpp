@@ -222,11 +222,17 @@ constexpr std::array<Codec, 5> codecs = {{{".gz", started<GzipEncoder>},
                                           {".zst", started<ZstdEncoder>},
                                           {".lz4", started<Lz4Encoder>}}};
 
+// x.GZ is x.gz: others that read it by its name look for gzip, too.
+bool is_same_letter(char small, char c) {
+  return c == small || (c >= 'A' && c <= 'Z' && c - 'A' + 'a' == small);
+}
+
 // The suffix needs a name before it: a file called just ".gz" is not compressed.
 const Codec* codec_of(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   const auto found = std::find_if(codecs.begin(), codecs.end(), [&](const Codec& codec) {
-    return name.ends_with(codec.suffix) && name.size() > codec.suffix.size();
+    return name.size() > codec.suffix.size() &&
+           std::equal(codec.suffix.rbegin(), codec.suffix.rend(), name.rbegin(), is_same_letter);
   });
   return found == codecs.end() ? nullptr : &*found;
 }

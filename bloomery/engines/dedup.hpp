@@ -84,6 +84,8 @@ struct DedupRules {
   // If set, the first record of each file is its header, not a line. Called before any line of that
   // file is looked at. The header is printed once, before the first line; all must be equal.
   std::function<Result<void>(std::size_t file, std::string_view head)> on_head = {};
+  // Whether two headers are equal; without it, byte by byte.
+  std::function<bool(std::string_view one, std::string_view other)> same_head = {};
   // The header that a resumed output already has: it is not printed again.
   std::optional<Head> printed_head = {};
   // Bytes that an empty output begins with: a byte order mark.

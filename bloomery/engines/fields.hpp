@@ -97,6 +97,10 @@ class FieldCutter {
   // CSV or TSV with named columns: the first record of every file tells where they are.
   bool has_header() const { return !rules_.columns.empty(); }
   Result<CsvColumns> columns_of(std::string_view header, std::string_view file) const;
+  // Whether two headers name the same columns in the same order, however they are quoted.
+  bool same_header(std::string_view one, std::string_view other) const {
+    return one == other || names_in(one) == names_in(other);
+  }
   // How this header was understood, in short: files whose columns are found in different ways (by
   // name in one, by number in the other) do not belong together.
   std::string reading_of(std::string_view header) const;

@@ -22,7 +22,7 @@ Result<void> Heads::take(Block& block, std::string& head) {
   if (!rules_.on_head || !block.first_of_file) return {};
   block.split(inputs_.rules().delimiter);
   head = block.records.front();
-  if (first_ && head != first_->text)
+  if (first_ && head != first_->text && !(rules_.same_head && rules_.same_head(first_->text, head)))
     return Error{Code::mismatch, inputs_.name_of(block.file) + " has another header than " +
                                      first_->from + "; give files with the same columns"};
   if (auto told = rules_.on_head(block.file, head); !told) return told;

@@ -19,6 +19,9 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view utf8_mark = "\xef\xbb\xbf"sv;
 constexpr std::string_view utf16_little_mark = "\xff\xfe"sv;
+constexpr std::string_view set_mark =
+    "\x89"
+    "BLMY\r\n\x1a"sv;
 constexpr std::string_view utf16_big_mark = "\xfe\xff"sv;
 
 Error refusal(std::string_view what, std::string_view advice, const TextRules& rules) {
@@ -159,6 +162,9 @@ class Unpacked final : public Decoder {
     if (const std::string_view codec = compressed_as(first); !codec.empty())
       return refusal("a " + std::string(codec) + " stream inside of a compressed one",
                      "decode the outer one first: zcat FILE | bloomery ...", rules_);
+    if (begins(first, set_mark))
+      return refusal("a set file of bloomery that was compressed",
+                     "decompress it first, and name what comes out", rules_);
     const auto again = open_decompressor(first);
     if (!ended_ && again && !again->decided) return std::nullopt;
     auto found = TextLook(rules_)(first, ended_);

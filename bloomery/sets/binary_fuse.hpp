@@ -42,7 +42,7 @@ class BinaryFuse {
                                      Field{"shards", &Shape::shards},
                                      Field{"seed", &Shape::seed},
                                      Field{"segments", &Shape::segments},
-                                     Field{"segment bits", &Shape::segment_bits},
+                                     Field{"segment_bits", &Shape::segment_bits},
                                      Field{"arity", &Shape::arity},
                                      Field{"width", &Shape::width}};
   using Slot = fuse::Slot;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <bloomery/sets/groups.hpp>
+#include <bloomery/sets/shown_bytes.hpp>
 
 namespace bloomery {
 namespace {
@@ -225,8 +226,9 @@ Result<void> BloomChain::unite(const BloomChain& other) {
   for (std::size_t i = common; i < other.links(); ++i) taken_over += other.link(i).bytes();
   const std::uint64_t cap = chain_->want.memory_bytes;
   if (cap != 0 && taken_over > cap - std::min(cap, bytes()))
-    return Error{Code::full, "the united set would take " + std::to_string(bytes() + taken_over) +
-                                 " bytes, more than the " + std::to_string(cap) + " allowed"};
+    return Error{Code::full, "the united set would take " +
+                                 detail::shown_bytes(bytes() + taken_over) + ", more than the " +
+                                 detail::shown_bytes(cap) + " allowed"};
   for (std::size_t i = 0; i < common; ++i)
     if (auto united = chain_->links[i]->unite(other.link(i)); !united) return united.error();
   for (std::size_t i = common; i < other.links(); ++i) {
@@ -298,8 +300,8 @@ bool BloomChain::overfull() const {
 }
 
 Error BloomChain::full_error() const {
-  return {Code::full, "the set can not grow beyond its " + std::to_string(bytes()) +
-                          " bytes: the system does not give more memory"};
+  return {Code::full, "the set can not grow beyond its " + detail::shown_bytes(bytes()) +
+                          ": the system does not give more memory"};
 }
 
 }  // namespace bloomery

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <bloomery/sets/plan.hpp>
+#include <bloomery/sets/shown_bytes.hpp>
 #include <bloomery/sets/sorted_hashes.hpp>
 
 namespace bloomery {
@@ -160,9 +161,9 @@ Result<Cascade> CascadeBuilder::finish() && {
   if (!*list) return list->error();
   const std::uint64_t bytes = filter_->bytes() + (*list)->size();
   if (want_.memory_bytes != 0 && bytes > want_.memory_bytes)
-    return Error{Code::impossible, "filter and exceptions take " + std::to_string(bytes) +
-                                       " bytes, more than the " +
-                                       std::to_string(want_.memory_bytes) + " allowed"};
+    return Error{Code::impossible, "filter and exceptions take " + detail::shown_bytes(bytes) +
+                                       ", more than the " +
+                                       detail::shown_bytes(want_.memory_bytes) + " allowed"};
   return Cascade(std::move(*filter_), std::move(**list), allowed_.size(), rate_asked_);
 }
 

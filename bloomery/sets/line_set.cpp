@@ -10,6 +10,7 @@
 
 #include <bloomery/sets/compact.hpp>
 #include <bloomery/sets/hash_set.hpp>
+#include <bloomery/sets/shown_bytes.hpp>
 
 namespace bloomery {
 namespace {
@@ -70,9 +71,9 @@ Result<LineSet<Law>> LineSet<Law>::make(const Want& want) {
   const typename Table::Size size = Table::size_for(want.keys);
   if (want.memory_bytes != 0 && size.bytes() > want.memory_bytes)
     return Error{Code::impossible, a_set<Law>() + " of " + std::to_string(want.keys) +
-                                       " keys takes " + std::to_string(size.bytes()) +
-                                       " bytes, more than the " +
-                                       std::to_string(want.memory_bytes) + " allowed"};
+                                       " keys takes " + detail::shown_bytes(size.bytes()) +
+                                       ", more than the " + detail::shown_bytes(want.memory_bytes) +
+                                       " allowed"};
   if (auto made = set.table_.grow(size); !made) return made.error();
   return set;
 }
@@ -137,8 +138,8 @@ Added LineSet<Law>::grow_for(Input hash) {
 template <class Law>
 Error LineSet<Law>::full_error() const {
   return {Code::full, "the " + std::string(Law::title) + " cannot grow beyond its " +
-                          std::to_string(bytes()) +
-                          " bytes: no more memory is allowed, or the system gives none"};
+                          detail::shown_bytes(bytes()) +
+                          ": no more memory is allowed, or the system gives none"};
 }
 
 template <class Law>

@@ -11,6 +11,7 @@
 
 #include <bloomery/bits/prefix_streams.hpp>
 #include <bloomery/sets/plan.hpp>
+#include <bloomery/sets/shown_bytes.hpp>
 
 namespace bloomery {
 namespace {
@@ -296,8 +297,8 @@ Result<void> Scalable::intersect(const Scalable& other) {
 }
 
 Error Scalable::full_error() const {
-  return {Code::full, "the set can not grow beyond its " + std::to_string(bytes()) +
-                          " bytes: no more memory is allowed or to be had"};
+  return {Code::full, "the set can not grow beyond its " + detail::shown_bytes(bytes()) +
+                          ": no more memory is allowed or to be had"};
 }
 
 // -- the verbs ------------------------------------------------------------------------------------

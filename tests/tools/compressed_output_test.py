@@ -125,7 +125,7 @@ class Compressed(unittest.TestCase):
         self.assertEqual(decoded(out), b"id,x\n1,a\n2,c\n")
 
     def test_other_names_and_the_standard_output_stay_plain(self):
-        for name in ("x.txt", "x.GZ", "x.gz.txt", ".gz", "gz"):
+        for name in ("x.txt", "x.GZ.txt", "x.gz.txt", ".gz", "gz"):
             path = self.folder / name
             self.good("dedup", "-o", path, input=b"a\n")
             self.assertEqual(path.read_bytes(), b"a\n")

@@ -233,7 +233,7 @@ void Check::print_header(const std::string& header, const std::string& file) {
     header_ = header;
     return print(header);
   }
-  if (header != *header_)
+  if (!keys().cutter().same_header(*header_, header))
     refuse(
         fmt::format("{} has another header than the file before it, and what is printed would "
                     "be no CSV; check them one by one",
@@ -366,9 +366,13 @@ std::string what_is_false(const CheckFlags& flags, const Counts& counts,
                           const FalseMatches& found) {
   const bool all = found.expected() > 0.99 * static_cast<double>(counts.matched);
   const std::string matches = print_count(counts.matched);
+  const bool one = counts.matched == 1;
   if (all && flags.invert)
-    return fmt::format("all of the {} lines that are withheld may be absent", matches);
-  if (all) return fmt::format("all of the {} matches may be false", matches);
+    return one ? std::string("the one line that is withheld may be absent")
+               : fmt::format("all of the {} lines that are withheld may be absent", matches);
+  if (all)
+    return one ? std::string("the one match may be false")
+               : fmt::format("all of the {} matches may be false", matches);
   if (flags.invert)
     return fmt::format("{} of the {} lines that are withheld are probably absent", found.about(),
                        matches);

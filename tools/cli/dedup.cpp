@@ -113,6 +113,7 @@ class DedupRun {
     spelling_ = {crlf_of(flags_.lines, Crlf::keep) == Crlf::strip, normalizer_of(flags_.keys)};
     how_.make_keys = keys_.made_with(spelling_);
     how_.on_head = keys_.on_head(flags_.files);
+    how_.same_head = keys_.same_head();
     SizedSet sized = tallies_ ? hashing_set(want_) : new_set(want_, {flags_.files, lines_, how_});
     keys_.forget_counts();
     by_ = sized.by;
@@ -170,6 +171,7 @@ class DedupRun {
     against_.expect_spelled_as(spelling_, flags_);
     how_.make_keys = keys_.made_with(spelling_);
     how_.on_head = keys_.on_head(flags_.files);
+    how_.same_head = keys_.same_head();
   }
 
   void open_against() {
@@ -486,7 +488,8 @@ class DedupRun {
   void warn(const DedupReport& report) {
     if (report.no_key > 0)
       messages_.warning(fmt::format(
-          "{} lines have no key and were {}", print_count(report.no_key),
+          "{} {} no key and {} {}", print_count(report.no_key),
+          report.no_key == 1 ? "line has" : "lines have", report.no_key == 1 ? "was" : "were",
           flags_.tally.distinct ? "counted, each as a different one" : "printed as they are"));
     if (report.empty > 0 && !flags_.keys.empty && !cutter_.whole_line())
       messages_.warning(empty_sentence(report.empty, lines_.csv_separator ? "record" : "line",

@@ -34,6 +34,13 @@ class DedupKeys {
   std::function<Result<void>(std::size_t, std::string_view)> on_head(
       const std::vector<std::string>& names);
 
+  // CRLF and quotes do not make another header.
+  std::function<bool(std::string_view, std::string_view)> same_head() const {
+    return [this](std::string_view one, std::string_view other) {
+      return cutter_.same_header(one, other);
+    };
+  }
+
   // Keys that were not what the normalisation is for, once the run has ended.
   std::uint64_t not_normalized() const { return not_normalized_; }
   // After a first look at the lines.

@@ -245,6 +245,8 @@ SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path) {
   if (want.window && !want.window->timed() && set.capacity() < want.window->lines)
     differs(fmt::format("remembers {} lines", print_count(set.capacity())), "--window");
   const Want size = want_of(want.size);
+  if (row.forgets && size.keys != 0 && size.keys != set.capacity())
+    differs(fmt::format("was planned for {} lines", print_count(set.capacity())), "--keys");
   if (size.rate != 0 && row.whole_hashes && !row.exact)
     differs("keeps whole 64-bit hashes, at no rate of choice", "--rate");
   if (size.rate != 0 && size.rate != set.rate_asked())

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <limits>
@@ -76,7 +77,9 @@ void describe_keys(Report& report, const SetFile& file) {
     if (set.hasher().mode() == HashMode::fast)
       report.count("seed", set.hasher().seed());
     else
-      report.text("secret_key", file.key_is_elsewhere ? "in a key file" : "in the set file");
+      report.text("secret_key", file.key_is_elsewhere ? "in a key file"
+                                : file.remote         ? "on the server"
+                                                      : "in the set file");
   }
   report.text("key_form", std::string(name_of(set.rules().form)));
   if (set.input() == InputForm::hashed)
@@ -87,7 +90,9 @@ void describe_keys(Report& report, const SetFile& file) {
 
 // The facts are written for people; those that are numbers are numbers in the report.
 void describe_shape(Report& report, const AnySet& set) {
-  for (const auto& [name, value] : set.shape_facts()) {
+  for (const auto& [words, value] : set.shape_facts()) {
+    std::string name = words;
+    std::replace(name.begin(), name.end(), ' ', '_');
     std::uint64_t number = 0;
     const char* const end = value.data() + value.size();
     const auto read = std::from_chars(value.data(), end, number);

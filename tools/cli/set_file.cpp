@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <fstream>
 #include <limits>
+
+#include <bloomery/engines/decompress.hpp>
 
 #include "command.hpp"
 #include "inputs.hpp"
@@ -13,11 +17,30 @@
 
 namespace bloomery::cli {
 
+namespace {
+
+// "gzip", or nothing.
+std::string codec_of(const std::string& path) {
+  std::array<char, 32> first{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(first.data(), first.size());
+  return std::string(compressed_as({first.data(), static_cast<std::size_t>(file.gcount())}));
+}
+
+}  // namespace
+
 void refuse_file(const std::string& path, const Error& error) {
-  if (error.code == Code::not_ours)
-    throw Failure(Error{error.code, fmt::format("{}; 'bloomery build -o F {}' makes a set of a "
+  if (error.code == Code::not_ours) {
+    const std::string codec = codec_of(path);
+    const std::string set =
+        codec.empty()
+            ? ""
+            : fmt::format("it is compressed ({}): decompress it first if it is a set file; ",
+                          codec);
+    throw Failure(Error{error.code, fmt::format("{}; {}'bloomery build -o F {}' makes a set of a "
                                                 "list of lines",
-                                                error.sentence, path)});
+                                                error.sentence, set, path)});
+  }
   // Library sentences about an image may name the file already.
   if (error.sentence.find(path) != std::string::npos) throw Failure(error);
   throw Failure(Error{error.code, fmt::format("{}: {}", path, error.sentence)});
