@@ -19,8 +19,10 @@
 //          from time to time. A get that runs during the insert of its row may cache the row as
 //          absent: that is believed until the entry expires. Several threads that miss the same key
 //          each ask the database.
-// Threads: any number may call everything at once. Kinds with shared adds are asked without a lock;
-//          others behind one that is held for the set alone, never for cache or database.
+// Threads: any number may call everything at once. Kinds with shared adds are used without a lock,
+//          and so is what declares `static constexpr bool safe_for_threads = true` (RedisPool).
+//          Anything else is locked while it is used, also a set that is a round trip away
+//          (RedisSet); no lock is held for cache or database.
 // See:     docs/jobs.md; guard_test; examples/cache_guard.cpp.
 #pragma once
 
@@ -92,6 +94,12 @@ inline constexpr bool is_set = false;
 template <class K>
 inline constexpr bool is_set<Set<K>> = true;
 
+// Has it declared that threads may call it at once?
+template <class S>
+concept SafeForThreads = requires {
+  requires S::safe_for_threads;
+};
+
 // A cache that also keeps keys without a row.
 template <class Cache, class Key>
 concept KeepsAbsent = requires(Cache& cache, const Key& key) {
@@ -102,7 +110,7 @@ concept KeepsAbsent = requires(Cache& cache, const Key& key) {
 }  // namespace detail
 
 // S is a Set of any kind that does not forget, or whatever has may_contain(key), which gives a bool
-// or a Result<bool>, and add(key), which gives a bool or a Result; then S answers for its threads.
+// or a Result<bool>, and add(key), which gives a bool or a Result.
 // Cache and database come with each call, for threads rarely share connections:
 //
 //    cache.get(key)          Result<Cached<Value>>
@@ -151,6 +159,7 @@ class Guard {
   Result<void> insert(const Key& key) {
     try {
       if constexpr (!detail::is_set<S>) {
+        const auto lock = locked_alone();
         return added(set_.add(key));
       } else if constexpr (detail::adds_shared<S>) {
         set_.add_shared(key);
@@ -200,7 +209,7 @@ class Guard {
     if constexpr (detail::adds_shared<S>) {
       return set_.overfull();
     } else if constexpr (requires { set_.overfull(); }) {
-      const std::shared_lock lock(mutex_);
+      const auto lock = locked_alone();
       return set_.overfull();
     } else {
       return false;
@@ -220,6 +229,7 @@ class Guard {
   template <class Key>
   bool may_have(const Key& key) {
     if constexpr (!detail::is_set<S>) {
+      const auto lock = locked_alone();
       return believed(set_.may_contain(key));
     } else if constexpr (detail::adds_shared<S>) {
       return set_.may_contain_shared(key);
@@ -228,6 +238,14 @@ class Guard {
       return set_.may_contain(key);
     }
   }
+  // Of a set that is not ours nobody knows whether two may ask it at once.
+  std::unique_lock<std::shared_mutex> locked_alone() const {
+    if constexpr (detail::SafeForThreads<S>)
+      return {};
+    else
+      return std::unique_lock(mutex_);
+  }
+
   bool believed(bool maybe) { return maybe; }
   // A set that cannot answer counts as maybe: no row may be hidden.
   bool believed(const Result<bool>& maybe) {

@@ -3,7 +3,7 @@
 //    redis://[user][:password@]host[:port][/database]/name[?timeout=10s&ttl=24h]
 //
 // Odd characters of password and name are written %XX, as in any URL. The parameters:
-//    timeout   how long to wait for a server that gives no sign of life; 10s
+//    timeout   how long to wait for the answer to a command, and for a server that is gone; 10s
 //    ttl       a set that is made now is forgotten by the server after so long; for ever
 //    read      replicas: asks may go there, and may miss what was added in the last moments
 //    wait      so many replicas must have each batch of adds before they count as done; 0

@@ -1,6 +1,7 @@
 #include <bloomery/remote/redis_link.hpp>
 
 #include <hiredis/hiredis.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -31,19 +32,8 @@ std::string to_string(const RedisHost& host) { return host.name + ":" + std::to_
 RedisLink::RedisLink(RedisHost host, std::unique_ptr<redisContext, FreeContext> context)
     : host_(std::move(host)), context_(std::move(context)) {}
 
-Error RedisLink::failed() const {
-  const std::string who = "the Redis server " + to_string(host_);
-  switch (context_->err) {
-    case REDIS_ERR_PROTOCOL:
-      return {Code::not_ours,
-              who + " does not answer as a Redis server would: " + context_->errstr};
-    case REDIS_ERR_EOF: return {Code::io, who + " closed the connection"};
-    case REDIS_ERR_IO:
-      if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ETIMEDOUT)
-        return {Code::io, who + " does not answer in time"};
-      return {Code::io, who + ": " + context_->errstr};
-    default: return {Code::io, who + ": " + context_->errstr};
-  }
+Error RedisLink::failed(const std::string& how) const {
+  return {Code::io, "the Redis server " + to_string(host_) + " " + how};
 }
 
 Result<RedisLink> RedisLink::connect(const RedisHost& host, const RedisLogin& login,
@@ -55,26 +45,40 @@ Result<RedisLink> RedisLink::connect(const RedisHost& host, const RedisLogin& lo
     return Error{Code::io,
                  "the Redis server " + to_string(host) + " can not be reached: " + context->errstr};
   RedisLink link(host, std::move(context));
-  if (redisSetTimeout(link.context_.get(), as_timeval(timeout)) != REDIS_OK ||
-      redisEnableKeepAlive(link.context_.get()) != REDIS_OK)
-    return link.failed();
+  link.timeout_ = timeout;
+  if (redisEnableKeepAlive(link.context_.get()) != REDIS_OK)
+    return link.failed(std::string("can not be spoken to: ") + link.context_->errstr);
   if (auto in = link.log_in(login, reads_replica); !in) return in.error();
   return link;
 }
 
 void RedisLink::queue(std::string_view commands) { unsent_ += commands; }
 
+Result<void> RedisLink::wait_for(short events, Clock::time_point deadline, const char* late) const {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return failed(late);
+    pollfd one{context_->fd, events, 0};
+    const int ready = ::poll(&one, 1, static_cast<int>(std::min<long long>(left, 60'000)));
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return failed(std::string("is lost: ") + std::strerror(errno));
+  }
+}
+
 // Not by hiredis, whose write() to a connection that is closed ends the program with SIGPIPE.
 Result<void> RedisLink::flush() {
+  if (unsent_.empty()) return {};
+  const auto deadline = Clock::now() + timeout_;
   for (std::string_view left = unsent_; !left.empty();) {
-    const ssize_t sent = ::send(context_->fd, left.data(), left.size(), MSG_NOSIGNAL);
-    if (sent >= 0)
+    const ssize_t sent =
+        ::send(context_->fd, left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) {
       left.remove_prefix(static_cast<std::size_t>(sent));
-    else if (errno != EINTR)
-      return Error{Code::io,
-                   "the Redis server " + to_string(host_) +
-                       (errno == EAGAIN || errno == EWOULDBLOCK ? " takes nothing in time"
-                                                                : " closed the connection")};
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (auto ready = wait_for(POLLOUT, deadline, "takes nothing in time"); !ready) return ready;
+    } else if (errno != EINTR) {
+      return failed("closed the connection");
+    }
   }
   unsent_.clear();
   return {};
@@ -82,8 +86,38 @@ Result<void> RedisLink::flush() {
 
 Result<RedisReply> RedisLink::receive() {
   if (auto flushed = flush(); !flushed) return flushed.error();
+  const auto deadline = Clock::now() + timeout_;
+  char bytes[16 << 10];
+  while (true) {
+    const auto whole = inbox_.next();
+    if (!whole)
+      return Error{
+          whole.error().code,
+          failed("does not answer as a Redis server would: ").sentence + whole.error().sentence};
+    if (*whole) return parse(**whole);
+    const ssize_t got = ::recv(context_->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (got > 0) {
+      inbox_.append({bytes, static_cast<std::size_t>(got)});
+      // A server that sends faster than we read is never waited for.
+      if (Clock::now() >= deadline) return failed("does not answer in time");
+    } else if (got == 0) {
+      return failed("closed the connection");
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      if (auto ready = wait_for(POLLIN, deadline, "does not answer in time"); !ready)
+        return ready.error();
+    } else if (errno != EINTR) {
+      return failed(std::string("is lost: ") + std::strerror(errno));
+    }
+  }
+}
+
+Result<RedisReply> RedisLink::parse(std::string_view whole) const {
   void* reply = nullptr;
-  if (redisGetReply(context_.get(), &reply) != REDIS_OK) return failed();
+  redisReader* const reader = context_->reader;
+  if (redisReaderFeed(reader, whole.data(), whole.size()) != REDIS_OK ||
+      redisReaderGetReply(reader, &reply) != REDIS_OK || reply == nullptr)
+    return Error{Code::not_ours,
+                 failed("does not answer as a Redis server would: ").sentence + reader->errstr};
   return RedisReply(static_cast<redisReply*>(reply));
 }
 

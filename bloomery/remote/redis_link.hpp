@@ -4,7 +4,10 @@
 //
 // No signal comes of a connection that is closed.
 //
-// Code::io: the server is gone, or silent for as long as the timeout; another try may help.
+// Every command has the same time for its answer, from when it is waited for: bytes that trickle in
+// do not extend it. Replies have a greatest length (remote/redis_inbox.hpp).
+//
+// Code::io: the server is gone, or has not answered in time; another try may help.
 // Code::not_ours: what answers is no Redis server. Code::mismatch: it does not let us in.
 // Limits:  after an Error the link is dead: answers and commands no longer belong together.
 // Threads: one.
@@ -18,6 +21,7 @@
 
 #include <bloomery/error.hpp>
 #include <bloomery/remote/redis_address.hpp>
+#include <bloomery/remote/redis_inbox.hpp>
 
 struct redisContext;
 struct redisReply;
@@ -45,20 +49,28 @@ class RedisLink {
   void queue(std::string_view commands);
   Result<void> flush();
   Result<RedisReply> receive();
+  // For each command from now on.
+  void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct FreeContext {
     void operator()(redisContext* context) const;
   };
 
   RedisLink(RedisHost host, std::unique_ptr<redisContext, FreeContext> context);
-  Error failed() const;
+  Error failed(const std::string& how) const;
+  // Until the socket is ready for `events` (poll.h).
+  Result<void> wait_for(short events, Clock::time_point deadline, const char* late) const;
+  Result<RedisReply> parse(std::string_view whole) const;
   Result<void> log_in(const RedisLogin& login, bool reads_replica);
   // One command of the login; an answer that is an error is the Error.
   Result<void> expect_ok(std::string_view command, const char* what);
 
   RedisHost host_;
   std::string unsent_;
+  RedisInbox inbox_;
+  std::chrono::milliseconds timeout_{0};
   std::unique_ptr<redisContext, FreeContext> context_;
 };
 

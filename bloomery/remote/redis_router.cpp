@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -20,6 +21,12 @@ using std::chrono::milliseconds;
 constexpr std::size_t most_pending = 1024;
 constexpr std::size_t flush_bytes = 16 << 10;
 constexpr auto pause_between_tries = milliseconds(20);
+// How long a server that was silent is left alone, and how long it is then tried; no longer than
+// half of, and the whole of, the timeout.
+constexpr auto longest_rest = milliseconds(1000);
+constexpr auto longest_trial = milliseconds(1000);
+// A connection that is refused takes less, a server that is silent more.
+constexpr auto slow_failure = milliseconds(100);
 
 std::string_view text_of(const redisReply& reply) { return {reply.str, reply.len}; }
 
@@ -217,7 +224,7 @@ void RedisRouter::refresh() {
   const std::size_t first = refreshes_++;
   for (std::size_t i = 0; i < known; ++i) {
     Node& node = *nodes_[(first + i) % known];
-    if (node.resting || !node.pending.empty()) continue;
+    if (node.resting || !node.pending.empty() || !circuits_->is_closed(node.host)) continue;
     const auto reply = ask_node(node, one.bytes(0));
     if (!reply) {
       node.resting = true;
@@ -232,12 +239,58 @@ void RedisRouter::refresh() {
 
 Result<void> RedisRouter::open(Node& node) {
   if (node.link) return {};
-  auto link = RedisLink::connect(node.host, address_.login, address_.rules.timeout,
+  const auto start = Clock::now();
+  auto connected = connect(node);
+  node.failed = !connected;
+  node.slow = Clock::now() - start >= slow_failure;
+  return connected;
+}
+
+Result<void> RedisRouter::connect(Node& node) {
+  const milliseconds timeout = address_.rules.timeout;
+  auto link = RedisLink::connect(node.host, address_.login,
+                                 node.on_trial ? std::min(timeout, longest_trial) : timeout,
                                  node.replica && is_cluster_);
   if (!link) return link.error();
   node.link = std::move(*link);
   node.queued_bytes = 0;
   return {};
+}
+
+void RedisRouter::look_at_circuit(Round& round, Node& node) {
+  const milliseconds trial = std::min(address_.rules.timeout, longest_trial);
+  const auto pass = circuits_->enter(node.host, trial);
+  if (pass && *pass == RedisCircuits::Pass::normal) return;
+  round.tripped = true;
+  if (pass) {
+    node.on_trial = true;
+    if (node.link) node.link->set_timeout(trial);
+  } else {
+    node.resting = true;
+    round.trouble = pass.error();
+  }
+}
+
+void RedisRouter::heard_from(Node& node) {
+  circuits_->answered(node.host);
+  node.failed = false;
+  if (std::exchange(node.on_trial, false)) node.link->set_timeout(address_.rules.timeout);
+}
+
+// Is it time to? Whoever did not answer is left alone from now on.
+std::optional<Error> RedisRouter::given_up(Round& round) {
+  const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - round.last_answer);
+  // A cluster may have chosen another master meanwhile, which the next turn finds.
+  const bool tripped = round.tripped && (!is_cluster_ || round.turns > 1);
+  if (waited < address_.rules.timeout && !tripped) return std::nullopt;
+  const milliseconds rest = std::min(address_.rules.timeout / 2, longest_rest);
+  const Error why = round.trouble ? *round.trouble : Error{Code::io, "slots are moving"};
+  for (const auto& node : nodes_)
+    if (std::exchange(node->failed, false))
+      circuits_->failed(node->host, why, node->slow ? rest : milliseconds(0));
+  if (tripped) return why;
+  return Error{Code::io, "no Redis server has answered for " + std::to_string(waited.count()) +
+                             " ms: " + why.sentence};
 }
 
 void RedisRouter::move_slot(unsigned slot, std::size_t node) {
@@ -267,13 +320,17 @@ std::string RedisRouter::master_of(unsigned slot) const {
 // -- sending and receiving ------------------------------------------------------------------------
 
 Result<void> RedisRouter::run(RedisRequests& requests, const Take& take) {
+  if (nodes_.empty())
+    throw std::logic_error("the set was moved from; only assign to it or destroy it");
   Round round{requests, take};
   round.last_answer = Clock::now();
+  for (const auto& node : nodes_) node->failed = node->on_trial = false;
   std::vector<std::size_t> todo(requests.size());
   for (std::size_t i = 0; i < todo.size(); ++i) todo[i] = i;
   while (!todo.empty()) {
     round.again.clear();
     round.pause = false;
+    ++round.turns;
     for (const auto& node : nodes_) node->resting = false;
     if (stale_) refresh();
     for (const std::size_t i : todo) {
@@ -284,11 +341,7 @@ Result<void> RedisRouter::run(RedisRequests& requests, const Take& take) {
     for (std::size_t n = 0; n < nodes_.size(); ++n) drain(round, *nodes_[n], 0);
     if (round.fatal) return *round.fatal;
     if (round.again.empty()) break;
-    const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - round.last_answer);
-    if (waited >= address_.rules.timeout)
-      return Error{Code::io,
-                   "no Redis server has answered for " + std::to_string(waited.count()) +
-                       " ms: " + (round.trouble ? round.trouble->sentence : "slots are moving")};
+    if (auto error = given_up(round)) return *error;
     if (round.pause) std::this_thread::sleep_for(pause_between_tries);
     std::sort(round.again.begin(), round.again.end());
     todo.swap(round.again);
@@ -303,6 +356,7 @@ void RedisRouter::send(Round& round, std::size_t i) {
   const std::size_t to = asking ? asked->second : node_for(round.requests[i]);
   if (asking) round.asking.erase(asked);
   Node& node = *nodes_[to];
+  if (!circuits_->all_closed() && !node.resting && !node.on_trial) look_at_circuit(round, node);
   if (!node.resting && !node.link)
     if (const auto opened = open(node); !opened) {
       node.resting = true;
@@ -352,8 +406,14 @@ void RedisRouter::flush_all(Round& round) {
 
 void RedisRouter::drain(Round& round, Node& node, std::size_t left) {
   while (node.pending.size() > left) {
+    const bool doubted = !circuits_->all_closed();
+    const auto start = Clock::now();
     auto reply = node.link->receive();
-    if (!reply) return lose(round, node, reply.error());
+    if (!reply) {
+      node.slow = Clock::now() - start >= slow_failure;
+      return lose(round, node, reply.error());
+    }
+    if (doubted) heard_from(node);
     const std::size_t i = node.pending.front();
     node.pending.pop_front();
     if (i != no_request) answer(round, i, *reply);
@@ -404,7 +464,7 @@ void RedisRouter::refuse(Round& round, std::size_t i, std::string_view said) {
 void RedisRouter::lose(Round& round, Node& node, const Error& why) {
   node.link.reset();
   node.queued_bytes = 0;
-  node.resting = true;
+  node.resting = node.failed = true;
   round.pause = stale_ = true;
   round.trouble = why;
   if (why.code != Code::io && !round.fatal) round.fatal = why;

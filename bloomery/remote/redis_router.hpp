@@ -6,7 +6,8 @@
 //
 // What a server refused was surely not done, and goes to the right one. What got no answer may have
 // been done: it is sent again, marked as `repeated`, and whoever asked must know what that means.
-// Gives up when no answer at all came for as long as the timeout; fates tell what was done.
+// Gives up when no answer at all came for as long as the timeout; fates tell what was done. The
+// servers that did not answer are then left alone for a while (remote/redis_circuits.hpp).
 // Limits:  slots are looked up with CLUSTER SLOTS; nodes must be reachable under the addresses they
 //          tell. Answers to requests of one slot come in order unless one had to be sent again.
 // Threads: one.
@@ -24,6 +25,7 @@
 
 #include <bloomery/error.hpp>
 #include <bloomery/remote/redis_address.hpp>
+#include <bloomery/remote/redis_circuits.hpp>
 #include <bloomery/remote/redis_link.hpp>
 #include <bloomery/remote/redis_requests.hpp>
 
@@ -35,6 +37,8 @@ class RedisRouter {
   using Take = std::function<void(std::size_t i, RedisReply& reply)>;
 
   static Result<RedisRouter> connect(const RedisAddress& address);
+  // With other handles on the same servers.
+  void share(std::shared_ptr<RedisCircuits> circuits) { circuits_ = std::move(circuits); }
 
   bool is_cluster() const { return is_cluster_; }
   // An Error: what the server said, or that no answer came. Fates of `requests` are then true.
@@ -63,6 +67,9 @@ class RedisRouter {
     std::deque<std::size_t> pending = {};  // requests whose answers will come, in order
     bool resting = false;                  // failed in this round; not tried again before the next
     bool written = false;                  // since the last wait_for_replicas
+    bool failed = false;                   // in this run, when it was last spoken to
+    bool slow = false;                     // and took its time to
+    bool on_trial = false;                 // in this run
   };
   // A range of slots has one master and some replicas.
   struct Place {
@@ -79,6 +86,8 @@ class RedisRouter {
     std::optional<Error> trouble = {};  // the last reason why something is tried again
     Clock::time_point last_answer = {};
     bool pause = false;
+    bool tripped = false;  // a server is left alone, or on trial: no patience
+    unsigned turns = 0;
   };
 
   explicit RedisRouter(RedisAddress address) : address_(std::move(address)) {}
@@ -93,6 +102,11 @@ class RedisRouter {
   Result<RedisReply> ask_node(Node& node, std::string_view command);
   std::size_t node_for(const RedisRequests::Request& request);
   Result<void> open(Node& node);
+  Result<void> connect(Node& node);
+  // Lets it rest if its circuit is open.
+  void look_at_circuit(Round& round, Node& node);
+  void heard_from(Node& node);
+  std::optional<Error> given_up(Round& round);
 
   void send(Round& round, std::size_t i);
   void queue(Node& node, std::string_view bytes, std::size_t i);
@@ -111,6 +125,7 @@ class RedisRouter {
   std::size_t turn_ = 0;
   std::size_t refreshes_ = 0;
   std::uint64_t commands_ = 0;
+  std::shared_ptr<RedisCircuits> circuits_ = std::make_shared<RedisCircuits>();
 };
 
 // The value of a line "field:value" of INFO; empty if there is none.

@@ -17,7 +17,7 @@
 //          in_doubt, a shard that is missing is an Error.
 // Limits:  does not grow: plan it for all keys that will come. Everybody must give keys alike:
 //          text, integers or hashes; the first to add decides.
-// Threads: one; give each thread a RedisSet of its own.
+// Threads: one at a time; for several use a RedisPool, which has a RedisSet for each.
 // See:     docs/scale.md; tests/remote.
 #pragma once
 
@@ -144,6 +144,8 @@ class RedisSet {
   std::uint64_t in_doubt() const { return in_doubt_; }         // by this handle
   double expected_rate_now() const { return BlockedBloom::expected_rate(law_.shape, adds()); }
   const RedisRouter& router() const { return router_; }
+  // What is known of servers that do not answer, with other handles.
+  void share(std::shared_ptr<RedisCircuits> circuits) { router_.share(std::move(circuits)); }
 
  private:
   template <class T>

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -341,6 +342,52 @@ void insert_and_get_by_many() {
 
 TEST(Guard, ThreadsInsertAndGetOnAKindWithSharedAdds) { insert_and_get_by_many<BlockedBloom>(); }
 TEST(Guard, ThreadsInsertAndGetOnAKindBehindTheLock) { insert_and_get_by_many<BloomChain>(); }
+
+// Notices when two are in it at once, as a set that is not made for threads would, by crashing.
+struct OneAtATime {
+  std::set<Key> keys = {};
+  std::shared_ptr<std::atomic<int>> inside = std::make_shared<std::atomic<int>>(0);
+  std::shared_ptr<std::atomic<int>> met = std::make_shared<std::atomic<int>>(0);
+
+  template <class Use>
+  auto alone(Use&& use) {
+    if (inside->fetch_add(1) != 0) ++*met;
+    std::this_thread::yield();
+    auto result = use();
+    --*inside;
+    return result;
+  }
+  bool may_contain(Key key) {
+    return alone([&] { return keys.contains(key); });
+  }
+  bool add(Key key) {
+    return alone([&] { return keys.insert(key).second; });
+  }
+  bool overfull() const { return false; }
+};
+struct DeclaredSafe : OneAtATime {
+  static constexpr bool safe_for_threads = true;
+};
+
+TEST(Guard, LocksForThreadsWhatIsNotDeclaredSafe) {
+  OneAtATime set;
+  const auto met = set.met;
+  Guard guard(std::move(set));
+  std::vector<std::thread> threads;
+  for (Key t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      Table table = table_of(100);
+      PlainCache cache;
+      for (Key i = 0; i < 2'000; ++i) {
+        ASSERT_TRUE(guard.insert(t * 2'000 + i));
+        ASSERT_TRUE(guard.get(i % 100, cache, table));
+        (void)guard.overfull();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(*met, 0) << "two threads were in a set that is not made for it";
+  static_assert(!detail::SafeForThreads<OneAtATime> && detail::SafeForThreads<DeclaredSafe>);
+}
 
 }  // namespace
 }  // namespace bloomery

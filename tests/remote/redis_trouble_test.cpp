@@ -13,6 +13,7 @@
 
 #include <bloomery/remote/redis_set.hpp>
 
+#include "fake_server.hpp"
 #include "live_redis.hpp"
 
 namespace bloomery {
@@ -20,61 +21,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
-
-// Whether there is something to read within a moment; so that threads notice their end.
-bool readable(int fd) {
-  pollfd one{fd, POLLIN, 0};
-  return ::poll(&one, 1, 20) > 0;
-}
-
-// Listens at a port of its own and gives each connection to `serve`, one after the other.
-class FakeServer {
- public:
-  using Serve = std::function<void(int fd, const std::atomic<bool>& stop)>;
-  explicit FakeServer(Serve serve) : serve_(std::move(serve)), listens_(listen_somewhere(port_)) {
-    thread_ = std::thread([this] { run(); });
-  }
-  FakeServer(const FakeServer&) = delete;
-  FakeServer& operator=(const FakeServer&) = delete;
-  ~FakeServer() {
-    stop_ = true;
-    thread_.join();
-    ::close(listens_);
-  }
-  RedisAddress address(std::chrono::milliseconds timeout = 5s) const {
-    RedisAddress address;
-    address.port = port_;
-    address.name = "seen";
-    address.rules.timeout = timeout;
-    return address;
-  }
-  std::uint16_t port() const { return port_; }
-
- private:
-  void run() {
-    while (!stop_) {
-      if (!readable(listens_)) continue;
-      const int fd = ::accept4(listens_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (fd < 0) continue;
-      serve_(fd, stop_);
-      ::close(fd);
-    }
-  }
-
-  Serve serve_;
-  std::uint16_t port_ = 0;
-  int listens_;
-  std::atomic<bool> stop_ = false;
-  std::thread thread_;
-};
-
-void send_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return;
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-}
 
 // Stands before a server, and cuts connections in the middle of what BITFIELD answers.
 class CuttingProxy {
