@@ -25,13 +25,26 @@ Lender& lender() {
   return named;
 }
 
+// Gives back when the owner goes. A block that was moved elsewhere is null.
+struct OnLoan {
+  void* lent;
+  void (*give_back)(void*);
+  void operator()(void*) const {
+    if (lent != nullptr) give_back(lent);
+  }
+};
+
+// The first cache line within a block.
+std::byte* aligned_in(void* lent) {
+  const auto at = reinterpret_cast<std::uintptr_t>(lent) % memory_alignment;
+  return static_cast<std::byte*>(lent) + (at == 0 ? 0 : memory_alignment - at);
+}
+
 // Extra bytes, so that the start can be moved to a cache line.
 std::shared_ptr<void> on_loan(std::size_t bytes) {
   void* lent = lender().take_zeroed(bytes + memory_alignment);
   if (lent == nullptr) return nullptr;
-  const auto at = reinterpret_cast<std::uintptr_t>(lent) % memory_alignment;
-  void* start = static_cast<std::byte*>(lent) + (at == 0 ? 0 : memory_alignment - at);
-  return {start, [lent, give_back = lender().give_back](void*) { give_back(lent); }};
+  return {aligned_in(lent), OnLoan{lent, lender().give_back}};
 }
 
 std::shared_ptr<void> on_heap(std::size_t bytes) {
@@ -131,6 +144,20 @@ Result<void> Memory::grow(std::uint64_t bytes) {
   if (size() != 0) std::memcpy(larger->bytes().data(), bytes_.data(), size());
   *this = std::move(*larger);
   return {};
+}
+
+void Memory::relocate(void* (*move)(void* own, void* block), void* own) {
+  auto* const held = std::get_deleter<OnLoan>(owner_);
+  if (held == nullptr) return;
+  const std::ptrdiff_t offset = bytes_.data() - static_cast<std::byte*>(held->lent);
+  void* const lent = move(own, held->lent);
+  if (lent == nullptr) return;
+  // The new block may begin elsewhere within a cache line.
+  std::byte* const start = aligned_in(lent);
+  std::memmove(start, static_cast<std::byte*>(lent) + offset, size());
+  held->lent = nullptr;
+  owner_ = {start, OnLoan{lent, held->give_back}};
+  bytes_ = {start, size()};
 }
 
 void Memory::lend_from(const Lender& named) { lender() = named; }

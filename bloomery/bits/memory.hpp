@@ -56,6 +56,11 @@ class Memory {
   // nothing has changed. Nobody else may hold a part.
   Result<void> grow(std::uint64_t bytes);
 
+  // For a lender that moves what it has lent: move(own, block) copies a block of bytes to another
+  // place, gives the old one back and returns the new one, or null when the block stays. Nobody
+  // else may hold a part. Memory that was not lent stays.
+  void relocate(void* (*move)(void* own, void* block), void* own);
+
   // A fresh copy of these bytes.
   static Result<Memory> copy_of(std::span<const std::byte> bytes);
 

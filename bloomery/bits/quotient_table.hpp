@@ -85,6 +85,12 @@ class QuotientTable {
   // A table of its own with the same prefixes.
   Result<QuotientTable> copy() const;
 
+  // As Memory::relocate.
+  void relocate(void* (*move)(void* own, void* block), void* own) {
+    memory_.relocate(move, own);
+    view_.words = reinterpret_cast<std::uint64_t*>(memory_.bytes().data());
+  }
+
   const Size& size() const { return size_; }
   const Memory& memory() const { return memory_; }
   QuotientView view() const { return view_; }

@@ -25,6 +25,7 @@ struct Type;
 struct Digest;
 struct Command;
 struct InfoCtx;
+struct DefragCtx;
 
 inline constexpr int ok = 0;
 inline constexpr int err = 1;
@@ -76,7 +77,7 @@ struct TypeMethods {
   std::size_t (*free_effort)(Str* key, const void*) = nullptr;
   void (*unlink)(Str* key, const void*) = nullptr;
   void* (*copy)(Str* from, Str* to, const void*) = nullptr;
-  int (*defrag)(void*, Str* key, void**) = nullptr;
+  int (*defrag)(DefragCtx*, Str* key, void**) = nullptr;
   std::size_t (*mem_usage2)(void*, const void*, std::size_t) = nullptr;
   std::size_t (*free_effort2)(void*, const void*) = nullptr;
   void (*unlink2)(void*, const void*) = nullptr;
@@ -235,6 +236,12 @@ struct Api {
   void (*free)(void*) = nullptr;
   std::size_t (*malloc_size)(void*) = nullptr;
   void* (*try_calloc)(std::size_t, std::size_t) = nullptr;  // optional: from 7.4 on
+
+  // Active defragmentation.
+  void* (*defrag_alloc)(DefragCtx*, void*) = nullptr;
+  int (*defrag_should_stop)(DefragCtx*) = nullptr;
+  int (*defrag_cursor_set)(DefragCtx*, unsigned long) = nullptr;
+  int (*defrag_cursor_get)(DefragCtx*, unsigned long*) = nullptr;
 
   // Configuration and INFO.
   int (*register_numeric_config)(Ctx*, const char*, long long fallback, unsigned flags,

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tools/redis/mover.hpp>
 #include <tools/redis/server_bytes.hpp>
 
 namespace bloomery::redis {
@@ -76,6 +77,8 @@ class BloomBody : public InServerMemory {
   virtual Loaded load_piece(std::uint64_t next, std::string_view bytes) = 0;
   // Null when there is no memory for it.
   virtual std::unique_ptr<BloomBody> clone() const = 0;
+  // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
+  virtual std::uint64_t move_parts(const Mover& mover, std::uint64_t from) = 0;
 };
 
 }  // namespace bloomery::redis

@@ -243,6 +243,14 @@ std::uint64_t CompatBloom::capacity() const {
   return sum;
 }
 
+std::uint64_t CompatBloom::move_parts(const Mover& mover, std::uint64_t from) {
+  for (std::size_t n = from; n < links_.size(); ++n) {
+    if (n != from && mover.should_stop(mover.server)) return n;
+    mover.bytes(links_[n].bits);
+  }
+  return 0;
+}
+
 std::uint64_t CompatBloom::payload_bytes() const {
   std::uint64_t sum = 0;
   for (const Link& link : links_) sum += link.bits.size();

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include <bloomery/error.hpp>
+#include <tools/redis/mover.hpp>
 #include <tools/redis/server_bytes.hpp>
 
 namespace bloomery::redis {
@@ -65,6 +66,8 @@ class CompatBloom : public InServerMemory {
   static Result<std::unique_ptr<CompatBloom>> from_header(std::string_view header,
                                                           std::uint64_t cap_bytes);
   Result<std::unique_ptr<CompatBloom>> clone() const;
+  // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from);
 
   enum class Added { fresh, seen, full, refused, no_memory };
   Added add(std::string_view key, std::uint64_t cap_bytes = UINT64_MAX);

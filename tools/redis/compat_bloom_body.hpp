@@ -59,6 +59,11 @@ class CompatBloomBody final : public BloomBody {
     return std::make_unique<CompatBloomBody>(std::move(*twin));
   }
 
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from) override {
+    if (from == 0) mover.object(bloom_);
+    return bloom_->move_parts(mover, from);
+  }
+
  private:
   static_assert(static_cast<int>(CompatBloom::Added::no_memory) ==
                 static_cast<int>(AddOutcome::no_memory));

@@ -352,6 +352,14 @@ std::optional<CompatCuckoo::Position> CompatCuckoo::compact(Compaction compactio
 
 // -- the saved form -------------------------------------------------------------------------------
 
+std::uint64_t CompatCuckoo::move_parts(const Mover& mover, std::uint64_t from) {
+  for (std::size_t n = from; n < tables_.size(); ++n) {
+    if (n != from && mover.should_stop(mover.server)) return n;
+    mover.bytes(tables_[n]);
+  }
+  return 0;
+}
+
 std::uint64_t CompatCuckoo::payload_bytes() const {
   std::uint64_t sum = 0;
   for (const ServerBytes& table : tables_) sum += table.size();

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include <bloomery/error.hpp>
+#include <tools/redis/mover.hpp>
 #include <tools/redis/server_bytes.hpp>
 
 namespace bloomery::redis {
@@ -59,6 +60,8 @@ class CompatCuckoo : public InServerMemory {
     return length == header_bytes || length == old_header_bytes;
   }
   Result<std::unique_ptr<CompatCuckoo>> clone() const;
+  // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from);
 
   enum class Added { fresh, seen, full, no_memory };
   Added add(std::string_view key, std::uint64_t cap_bytes = UINT64_MAX);

@@ -72,6 +72,11 @@ class CompatCuckooBody final : public CuckooBody {
     return std::make_unique<CompatCuckooBody>(std::move(*twin));
   }
 
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from) override {
+    if (from == 0) mover.object(cuckoo_);
+    return cuckoo_->move_parts(mover, from);
+  }
+
  private:
   static AddOutcome outcome_of(CompatCuckoo::Added added) {
     switch (added) {

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include <tools/redis/bloom_body.hpp>
+#include <tools/redis/mover.hpp>
 #include <tools/redis/server_bytes.hpp>
 
 namespace bloomery::redis {
@@ -79,6 +80,8 @@ class CuckooBody : public InServerMemory {
   virtual bool load_piece(std::uint64_t next, std::string_view bytes) = 0;
   // Null when there is no memory for it.
   virtual std::unique_ptr<CuckooBody> clone() const = 0;
+  // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
+  virtual std::uint64_t move_parts(const Mover& mover, std::uint64_t from) = 0;
 
  protected:
   std::optional<Compaction> unfinished_;

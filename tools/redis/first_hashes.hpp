@@ -18,6 +18,7 @@
 #include <utility>
 
 #include <bloomery/hash/hash.hpp>
+#include <tools/redis/mover.hpp>
 #include <tools/redis/native_chunks.hpp>
 #include <tools/redis/server_bytes.hpp>
 
@@ -62,6 +63,8 @@ class FirstHashes {
       if (!twin.add({hash})) return std::nullopt;
     return twin;
   }
+
+  void move(const Mover& mover) { mover.bytes(bytes_); }
 
   void write(ChunkWriter& writer) const {
     writer.put(size_);

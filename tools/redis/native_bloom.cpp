@@ -330,6 +330,13 @@ Result<void> NativeBloom::merge(const NativeBloom& other) {
   return {};
 }
 
+std::uint64_t NativeBloom::move_parts(const Mover& mover, std::uint64_t from) {
+  if (from == 0) first_.move(mover);
+  if (shards_ == nullptr) return 0;
+  if (from == 0) mover.object(shards_);
+  return shards_->move_parts(mover, from);
+}
+
 // -- what it tells --------------------------------------------------------------------------------
 
 std::uint64_t NativeBloom::memory_usage() const {

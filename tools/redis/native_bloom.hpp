@@ -34,6 +34,7 @@
 #include <bloomery/sets/window_bloom.hpp>
 
 #include <tools/redis/first_hashes.hpp>
+#include <tools/redis/mover.hpp>
 #include <tools/redis/native_chunks.hpp>
 #include <tools/redis/native_shards.hpp>
 
@@ -94,6 +95,8 @@ class NativeBloom {
   // what comes of it: see info().
   Result<void> merge(const NativeBloom& other);
   Result<NativeBloom> clone() const;
+  // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from);
   // The same for sets that were given the same commands.
   std::uint64_t digest() const;
 

@@ -95,6 +95,10 @@ class NativeBloomBody final : public BloomBody {
     return std::make_unique<NativeBloomBody>(std::move(*twin));
   }
 
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from) override {
+    return set_.move_parts(mover, from);
+  }
+
  private:
   static constexpr std::size_t group = 256;
 

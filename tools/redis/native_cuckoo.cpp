@@ -174,6 +174,13 @@ Error NativeCuckoo::full_error() const {
   return {Code::full, "no room for the key: 255 copies of it, or all the memory allowed"};
 }
 
+std::uint64_t NativeCuckoo::move_parts(const Mover& mover, std::uint64_t from) {
+  if (from == 0) first_.move(mover);
+  if (shards_ == nullptr) return 0;
+  if (from == 0) mover.object(shards_);
+  return shards_->move_parts(mover, from);
+}
+
 // -- what it tells --------------------------------------------------------------------------------
 
 std::uint64_t NativeCuckoo::memory_usage() const {

@@ -27,6 +27,7 @@
 #include <bloomery/sets/concepts.hpp>
 
 #include <tools/redis/first_hashes.hpp>
+#include <tools/redis/mover.hpp>
 #include <tools/redis/native_chunks.hpp>
 #include <tools/redis/native_shards.hpp>
 
@@ -87,6 +88,8 @@ class NativeCuckoo {
   Result<std::uint64_t> compact(std::uint64_t place = 0, std::uint64_t steps = UINT64_MAX);
 
   Result<NativeCuckoo> clone() const;
+  // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from);
   std::uint64_t digest() const;
 
   // As NativeBloom.

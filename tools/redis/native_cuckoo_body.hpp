@@ -93,6 +93,10 @@ class NativeCuckooBody final : public CuckooBody {
     return std::make_unique<NativeCuckooBody>(std::move(*twin));
   }
 
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from) override {
+    return set_.move_parts(mover, from);
+  }
+
  private:
   static constexpr std::size_t group = 256;
   static constexpr std::uint64_t most_copies = 255;

@@ -116,6 +116,16 @@ Result<PrefixShards> PrefixShards::clone() const {
   return set;
 }
 
+std::uint64_t PrefixShards::move_parts(const Mover& mover, std::uint64_t from) {
+  for (std::size_t n = from; n < shards_.size(); ++n) {
+    if (n != from && mover.should_stop(mover.server)) return n;
+    mover.object(shards_[n]);
+    shards_[n]->table.relocate(mover.moved, mover.server);
+    if (is_whole()) enter_in_directory(*shards_[n]);
+  }
+  return 0;
+}
+
 std::uint64_t PrefixShards::bytes() const {
   return bytes_ + directory_.capacity() * sizeof(Shard*) + sizeof *this;
 }

@@ -29,6 +29,7 @@
 #include <bloomery/hash/hash.hpp>
 #include <bloomery/sets/concepts.hpp>
 
+#include <tools/redis/mover.hpp>
 #include <tools/redis/native_chunks.hpp>
 #include <tools/redis/server_bytes.hpp>
 
@@ -69,6 +70,8 @@ class PrefixShards : public InServerMemory {
   // A step is two entries; one shard at least is done.
   Result<std::uint64_t> compact(std::uint64_t place, std::uint64_t steps);
   Result<PrefixShards> clone() const;
+  // The shards from this number on, until its time is over; the next number, or 0 at the end.
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from);
 
   // The shards from the one at this place on, as many as a chunk takes. Places are the first 48
   // bits of hashes; `next` is end_place after the last.

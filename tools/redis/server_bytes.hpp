@@ -110,6 +110,12 @@ class ServerBytes {
     const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(length, most_piece_bytes));
     return {is_taken() ? reinterpret_cast<const char*>(start_) + offset : zeros, bytes};
   }
+  // move(block) gives the new place of the block, whose bytes it has copied, or null.
+  template <class Move>
+  void relocate(Move&& move) {
+    if (start_ == nullptr) return;
+    if (void* const place = move(start_)) start_ = static_cast<std::uint8_t*>(place);
+  }
   std::uint64_t memory_bytes() const { return is_taken() ? size_ : 0; }
 
   // Bytes that the host lent already, such as a string it has loaded.

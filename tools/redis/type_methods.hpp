@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <tools/redis/api.hpp>
+#include <tools/redis/mover.hpp>
 #include <tools/redis/pieces.hpp>
 #include <tools/redis/saved_io.hpp>
 #include <tools/redis/settings.hpp>
@@ -19,6 +20,28 @@ namespace bloomery::redis {
 template <class Body>
 const Body& body_of(const void* value) {
   return *static_cast<const Body*>(value);
+}
+
+// Moves the body, then its parts. A small value is done at once; a large one, whose freeing is left
+// to a thread (effort_to_free), in several calls with a cursor between them. 1: there is more.
+template <class Body>
+int defrag(DefragCtx* ctx, Str*, void** value) {
+  unsigned long from = 0;
+  if (api.defrag_cursor_get(ctx, &from) != ok) from = 0;
+  if (from == 0) {
+    if (void* const place = api.defrag_alloc(ctx, *value)) *value = place;
+  }
+  static constexpr auto moved = [](void* own, void* block) {
+    return api.defrag_alloc(static_cast<DefragCtx*>(own), block);
+  };
+  static constexpr auto should_stop = [](void* own) {
+    return api.defrag_should_stop(static_cast<DefragCtx*>(own)) != 0;
+  };
+  const Mover mover{ctx, moved, should_stop};
+  const std::uint64_t next = static_cast<Body*>(*value)->move_parts(mover, from);
+  if (next == 0) return 0;
+  api.defrag_cursor_set(ctx, static_cast<unsigned long>(next));
+  return 1;
 }
 
 // All but rdb_load, rdb_save and aof_rewrite.
@@ -34,7 +57,8 @@ TypeMethods shared_methods() {
           },
           .copy = [](Str*, Str*, const void* value) -> void* {
             return body_of<Body>(value).clone().release();
-          }};
+          },
+          .defrag = defrag<Body>};
 }
 
 template <class Body>
