@@ -1,4 +1,5 @@
 #include <bloomery/engines/line_writer.hpp>
+#include <bloomery/sets/shown_bytes.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -175,8 +176,8 @@ void LineWriter::fail(int error_number) {
     reader_gone_ = true;
     error_ = Error{Code::io, name_ + ": nobody reads it any more"};
   } else if (error_number == ENOSPC || error_number == EDQUOT) {
-    error_ = Error{Code::io, name_ + ": the disk is full after " + std::to_string(bytes_written_) +
-                                 " bytes; make room and run again"};
+    error_ = Error{Code::io, name_ + ": the disk is full after " +
+                                 detail::shown_bytes(bytes_written_) + "; make room and run again"};
   } else {
     error_ = can_not_write(name_, error_number);
   }

@@ -359,7 +359,7 @@ class DedupRun {
     if (state_ && resumable_) save(out, true).value();
     close_output(out);
     if (dups) close_output(*dups);
-    if (state_ && !resumable_) save(out, true).value();
+    if (state_ && !resumable_) state_->expect_saved(save(out, true));
     if (how_.stop != nullptr && how_.stop->load())
       messages_.warning(
           fmt::format("stopped by a signal after {} lines; what was printed is saved "

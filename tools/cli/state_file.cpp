@@ -63,6 +63,14 @@ Result<void> StateFile::check_ours() const {
                                    "this run, and is left as it is now; run again"};
 }
 
+void StateFile::expect_saved(const Result<void>& saved) const {
+  if (saved) return;
+  throw Failure(Error{saved.error().code,
+                      fmt::format("{}. {} does not remember the lines that were printed since it "
+                                  "was saved: a later run prints them again",
+                                  saved.error().sentence, path_)});
+}
+
 Result<void> StateFile::save(const SetFile& file) {
   if (auto ours = check_ours(); !ours) return ours;
   const Overwrite overwrite = exists_ ? Overwrite::replace : Overwrite::refuse;
