@@ -76,7 +76,8 @@ class KeyGate {
       expect_form(noted_, given);
   }
   void expect_shared(KeyForm given) const {
-    const KeyForm held = __atomic_load_n(&noted_, __ATOMIC_RELAXED);
+    const KeyForm held =
+        std::atomic_ref(const_cast<KeyForm&>(noted_)).load(std::memory_order_relaxed);
     if (held != given) [[unlikely]]
       expect_form(held, given);
   }
