@@ -27,6 +27,7 @@
 #include <string_view>
 #include <utility>
 
+#include <bloomery/bits/this_cpu.hpp>
 #include <bloomery/bits/words.hpp>
 #include <bloomery/engines/parallel.hpp>
 #include <bloomery/sets/batch.hpp>
@@ -69,35 +70,40 @@ class Set {
   Result<void> save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
 
   // True: surely new. False: there before, or (approximate kinds) looks as if.
-  template <KeyOf<K> T>
+  // `Cpu` is not for you: files for different CPUs must not share these (bits/this_cpu.hpp).
+  template <KeyOf<K> T, class Cpu = ThisCpu>
   bool add(const T& key) requires(!TwoListed<K>) {
-    return accepted(try_add(key)) == Added::fresh;
+    return accepted(try_add<T, Cpu>(key)) == Added::fresh;
   }
   // String literals and arrays of characters.
+  template <class Cpu = ThisCpu>
   bool add(std::string_view key) requires(!is_ranged && !TwoListed<K>) {
-    return accepted(try_add(key)) == Added::fresh;
+    return accepted(try_add<std::string_view, Cpu>(key)) == Added::fresh;
   }
   bool add(std::nullptr_t) = delete;
 
-  template <KeyOf<K> T>
+  template <KeyOf<K> T, class Cpu = ThisCpu>
   Added try_add(const T& key) {
     if constexpr (SimplyShaped<K>)
-      return gate_.is_open(form_of<T, K>) ? body_.add_simple(fast_input<Input>(key, hasher_))
-                                          : add_at_first<T>(key);
+      return gate_.is_open(form_of<T, K>)
+                 ? body_.template add_simple<Cpu>(fast_input<Input>(key, hasher_))
+                 : add_at_first<T, Cpu>(key);
     if constexpr (!is_ranged) gate_.note(form_of<T, K>);
     return body_.add(input_of(key));
   }
 
-  template <KeyOf<K> T>
+  template <KeyOf<K> T, class Cpu = ThisCpu>
   bool may_contain(const T& key) const {
     if constexpr (SimplyShaped<K>)
-      return gate_.is_open(form_of<T, K>) ? body_.kind().has_simple(fast_input<Input>(key, hasher_))
-                                          : ask_at_first<T>(key);
+      return gate_.is_open(form_of<T, K>)
+                 ? body_.kind().template has_simple<Cpu>(fast_input<Input>(key, hasher_))
+                 : ask_at_first<T, Cpu>(key);
     if constexpr (!is_ranged) gate_.expect(form_of<T, K>);
     return has_place(key) && body_.may_contain(unchecked_input_of(key));
   }
+  template <class Cpu = ThisCpu>
   bool may_contain(std::string_view key) const requires(!is_ranged) {
-    return may_contain<std::string_view>(key);
+    return may_contain<std::string_view, Cpu>(key);
   }
   bool may_contain(std::nullptr_t) const = delete;
 
@@ -329,15 +335,15 @@ class Set {
   }
 
   // The slow path (sets/key_gate.hpp); not inlined, so that the fast path stays short.
-  template <class T>
+  template <class T, class Cpu>
   [[gnu::noinline]] Added add_at_first(PassedKey<T> key) {
     gate_.note(form_of<T, K>);
-    return body_.add(unchecked_input_of(key));
+    return body_.template add_lone<Cpu>(unchecked_input_of(key));
   }
-  template <class T>
+  template <class T, class Cpu>
   [[gnu::noinline]] bool ask_at_first(PassedKey<T> key) const {
     gate_.expect(form_of<T, K>);
-    return body_.may_contain(unchecked_input_of(key));
+    return body_.kind().template has_lone<Cpu>(unchecked_input_of(key));
   }
 
   template <class T>

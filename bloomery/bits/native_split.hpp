@@ -13,53 +13,56 @@
 
 #include <bloomery/bits/block.hpp>
 #include <bloomery/bits/kernels.hpp>
+#include <bloomery/bits/this_cpu.hpp>
 
 namespace bloomery {
 
+template <class Cpu>
+struct SplitOps;
+
+template <>
+struct SplitOps<AnyCpu> {
+  static bool split_has(const Kernels& row, const std::uint32_t* block, std::uint32_t low_half) {
+    return row.split_has(block, low_half);
+  }
+
+  static bool split_mark(const Kernels& row, std::uint32_t* block, std::uint32_t low_half) {
+    return row.split_mark(block, low_half);
+  }
+};
+
 #ifdef __AVX2__
-inline namespace avx2_split {
+template <>
+struct SplitOps<ThisCpu> {
+  // Eight words, as a vector of words: a store of them cannot alias other types (hash/steady.hpp).
+  using SplitWords [[gnu::vector_size(32), gnu::aligned(4)]] = std::uint32_t;
 
-// Eight words, as a vector of words: a store of them cannot alias other types (hash/steady.hpp).
-using SplitWords [[gnu::vector_size(32), gnu::aligned(4)]] = std::uint32_t;
+  // Word i: one bit of its 32.
+  static SplitWords split_bits(std::uint32_t low_half) {
+    const SplitWords salts{split_salts[0], split_salts[1], split_salts[2], split_salts[3],
+                           split_salts[4], split_salts[5], split_salts[6], split_salts[7]};
+    const SplitWords ones{1, 1, 1, 1, 1, 1, 1, 1};
+    return ones << ((salts * low_half) >> 27);
+  }
 
-// Word i: one bit of its 32.
-inline SplitWords split_bits(std::uint32_t low_half) {
-  const SplitWords salts{split_salts[0], split_salts[1], split_salts[2], split_salts[3],
-                         split_salts[4], split_salts[5], split_salts[6], split_salts[7]};
-  const SplitWords ones{1, 1, 1, 1, 1, 1, 1, 1};
-  return ones << ((salts * low_half) >> 27);
-}
+  static bool covers(SplitWords block, SplitWords bits) {
+    return _mm256_testc_si256(reinterpret_cast<__m256i>(block), reinterpret_cast<__m256i>(bits)) !=
+           0;
+  }
 
-inline bool covers(SplitWords block, SplitWords bits) {
-  return _mm256_testc_si256(reinterpret_cast<__m256i>(block), reinterpret_cast<__m256i>(bits)) != 0;
-}
+  // Are all the bits of the key set?
+  static bool split_has(const Kernels&, const std::uint32_t* block, std::uint32_t low_half) {
+    return covers(*reinterpret_cast<const SplitWords*>(block), split_bits(low_half));
+  }
 
-// Are all the bits of the key set?
-inline bool split_has(const Kernels&, const std::uint32_t* block, std::uint32_t low_half) {
-  return covers(*reinterpret_cast<const SplitWords*>(block), split_bits(low_half));
-}
-
-// Sets them all; returns whether one of them was not set before.
-inline bool split_mark(const Kernels&, std::uint32_t* block, std::uint32_t low_half) {
-  const SplitWords before = *reinterpret_cast<const SplitWords*>(block);
-  const SplitWords bits = split_bits(low_half);
-  *reinterpret_cast<SplitWords*>(block) = before | bits;
-  return !covers(before, bits);
-}
-
-}  // namespace avx2_split
-#else
-inline namespace any_split {
-
-inline bool split_has(const Kernels& row, const std::uint32_t* block, std::uint32_t low_half) {
-  return row.split_has(block, low_half);
-}
-
-inline bool split_mark(const Kernels& row, std::uint32_t* block, std::uint32_t low_half) {
-  return row.split_mark(block, low_half);
-}
-
-}  // namespace any_split
+  // Sets them all; returns whether one of them was not set before.
+  static bool split_mark(const Kernels&, std::uint32_t* block, std::uint32_t low_half) {
+    const SplitWords before = *reinterpret_cast<const SplitWords*>(block);
+    const SplitWords bits = split_bits(low_half);
+    *reinterpret_cast<SplitWords*>(block) = before | bits;
+    return !covers(before, bits);
+  }
+};
 #endif
 
 }  // namespace bloomery

@@ -102,8 +102,8 @@ class BlockedBloom {
 
   Added add(const Slot& slot) {
     if (!is_simple_) [[unlikely]]
-      return add_rounds(slot.hash);
-    return add_simple(slot.hash);
+      return add_rounds<AnyCpu>(slot.hash);
+    return add_simple<AnyCpu>(slot.hash);
   }
   Added add_shared(const Slot& slot) {
     bool seen = true;
@@ -117,22 +117,39 @@ class BlockedBloom {
     // Branches on the shape, never on loaded bits: a misprediction there would throw away the
     // loads that the CPU has started for later keys.
     if (!is_simple_) [[unlikely]]
-      return has_rounds(slot.hash);
-    return has_simple(slot.hash);
+      return has_rounds<AnyCpu>(slot.hash);
+    return has_simple<AnyCpu>(slot.hash);
   }
   // The same where the shape is known to be simple: one line a key and one round of probes.
   bool is_simple() const { return is_simple_; }
-  Added add_simple(Hash hash) { return added(lone_mark(lone_, hash.bits)); }
-  bool has_simple(Hash hash) const { return lone_has(lone_, hash.bits); }
+  // Inlined where the caller is compiled for its CPU (bits/this_cpu.hpp).
+  template <class Cpu = ThisCpu>
+  Added add_simple(Hash hash) {
+    return added(lone_mark<Cpu>(lone_, hash.bits));
+  }
+  template <class Cpu = ThisCpu>
+  bool has_simple(Hash hash) const {
+    return lone_has<Cpu>(lone_, hash.bits);
+  }
+  template <class Cpu = ThisCpu>
+  Added add_lone(Hash hash) {
+    return is_simple_ ? add_simple<Cpu>(hash) : add_rounds<Cpu>(hash);
+  }
+  template <class Cpu = ThisCpu>
+  bool has_lone(Hash hash) const {
+    return is_simple_ ? has_simple<Cpu>(hash) : has_rounds<Cpu>(hash);
+  }
   // The same for any shape and for a second line that was chosen elsewhere (sets/sharded.hpp).
+  template <class Cpu = AnyCpu>
   Added add_at(const Slot& slot) {
-    bool fresh = mark_line(line(slot.first), slot.hash, 0);
-    if (shape_.lines == 2) fresh |= mark_line(line(slot.second), slot.hash, 3);
+    bool fresh = mark_line<Cpu>(line(slot.first), slot.hash, 0);
+    if (shape_.lines == 2) fresh |= mark_line<Cpu>(line(slot.second), slot.hash, 3);
     return added(fresh);
   }
+  template <class Cpu = AnyCpu>
   bool has_at(const Slot& slot) const {
-    bool all = line_has_all(line(slot.first), slot.hash, 0);
-    if (shape_.lines == 2) all &= line_has_all(line(slot.second), slot.hash, 3);
+    bool all = line_has_all<Cpu>(line(slot.first), slot.hash, 0);
+    if (shape_.lines == 2) all &= line_has_all<Cpu>(line(slot.second), slot.hash, 3);
     return all;
   }
   bool may_contain_shared(const Slot& slot) const {
@@ -242,23 +259,35 @@ class BlockedBloom {
 
   // Several rounds or lines. Out of line and from the hash alone, so that loops over simple shapes
   // stay short.
-  [[gnu::noinline]] Added add_rounds(Hash hash) { return add_at(locate(hash)); }
-  [[gnu::noinline]] bool has_rounds(Hash hash) const { return has_at(locate(hash)); }
+  template <class Cpu>
+  [[gnu::noinline]] Added add_rounds(Hash hash) {
+    return add_at<Cpu>(locate(hash));
+  }
+  template <class Cpu>
+  [[gnu::noinline]] bool has_rounds(Hash hash) const {
+    return has_at<Cpu>(locate(hash));
+  }
 
   // Of shapes with more than 8 probes. Made when it is needed, so that small sets stay small.
   Round second_round() const { return round_of(shape_.probes - 8, *lone_.round.row); }
 
   // The remixes of a line are those for `use` and for the one after it.
+  template <class Cpu>
   bool mark_line(std::uint64_t* at, Hash hash, std::size_t use) {
-    bool fresh = round_mark(at, round_bits(hash.bits, remix_constants[use], lone_.round));
+    bool fresh = LineOps<Cpu>::round_mark(
+        at, LineOps<Cpu>::round_bits(hash.bits, remix_constants[use], lone_.round));
     if (shape_.probes > 8)
-      fresh |= round_mark(at, round_bits(hash.bits, remix_constants[use + 1], second_round()));
+      fresh |= LineOps<Cpu>::round_mark(
+          at, LineOps<Cpu>::round_bits(hash.bits, remix_constants[use + 1], second_round()));
     return fresh;
   }
+  template <class Cpu>
   bool line_has_all(const std::uint64_t* at, Hash hash, std::size_t use) const {
-    bool all = round_has(at, round_bits(hash.bits, remix_constants[use], lone_.round));
+    bool all = LineOps<Cpu>::round_has(
+        at, LineOps<Cpu>::round_bits(hash.bits, remix_constants[use], lone_.round));
     if (shape_.probes > 8)
-      all &= round_has(at, round_bits(hash.bits, remix_constants[use + 1], second_round()));
+      all &= LineOps<Cpu>::round_has(
+          at, LineOps<Cpu>::round_bits(hash.bits, remix_constants[use + 1], second_round()));
     return all;
   }
 

@@ -101,6 +101,8 @@ concept SimplyShaped = Addable<S> && requires(S s, const S asked, typename S::In
   { asked.is_simple() } -> std::same_as<bool>;
   { s.add_simple(in) } -> std::same_as<Added>;
   { asked.has_simple(in) } -> std::same_as<bool>;
+  { s.add_lone(in) } -> std::same_as<Added>;  // of any shape
+  { asked.has_lone(in) } -> std::same_as<bool>;
 };
 
 // May be added to, and asked, by any number of threads at once without losing a key.

@@ -135,10 +135,13 @@ class Owned {
   }
   bool may_contain(Input input) const { return kind_.may_contain(kind_.locate(input)); }
   // Where kind().is_simple().
+  template <class Cpu>
   Added add_simple(Input input) requires SimplyShaped<K> {
-    const Added added = kind_.add_simple(input);
-    ledger_.adds += added == Added::fresh;
-    return added;
+    return counted(kind_.template add_simple<Cpu>(input));
+  }
+  template <class Cpu>
+  Added add_lone(Input input) requires SimplyShaped<K> {
+    return counted(kind_.template add_lone<Cpu>(input));
   }
 
   Added add_shared(Input input) requires SharedAddable<K> {
@@ -369,6 +372,11 @@ class Owned {
       sum += weight * K::expected_rate(shape, keys / steps * static_cast<std::uint64_t>(i));
     }
     return sum / (3 * steps) * static_cast<double>(keys);
+  }
+
+  Added counted(Added added) {
+    ledger_.adds += added == Added::fresh;
+    return added;
   }
 
   std::uint64_t counted_adds(std::uint64_t otherwise) const {

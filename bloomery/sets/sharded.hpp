@@ -135,6 +135,24 @@ class Sharded {
     return whole_.add(slot);
   }
   Added add_shared(const Slot& slot) { return whole_.add_shared(slot); }
+  // A lone key, as in BlockedBloom. With one line a key, the line in the whole is the same line.
+  bool is_simple() const { return whole_.is_simple(); }
+  template <class Cpu = ThisCpu>
+  Added add_simple(Hash hash) {
+    return whole_.add_simple<Cpu>(hash);
+  }
+  template <class Cpu = ThisCpu>
+  bool has_simple(Hash hash) const {
+    return whole_.has_simple<Cpu>(hash);
+  }
+  template <class Cpu = ThisCpu>
+  Added add_lone(Hash hash) {
+    return shape_.lines == 2 ? whole_.add_at<Cpu>(locate(hash)) : whole_.add_lone<Cpu>(hash);
+  }
+  template <class Cpu = ThisCpu>
+  bool has_lone(Hash hash) const {
+    return shape_.lines == 2 ? whole_.has_at<Cpu>(locate(hash)) : whole_.has_lone<Cpu>(hash);
+  }
   bool may_contain(const Slot& slot) const {
     if (shape_.lines == 2) [[unlikely]]
       return whole_.has_at(slot);

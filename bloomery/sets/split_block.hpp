@@ -91,7 +91,7 @@ class SplitBlock {
   }
   [[gnu::always_inline]] void prefetch(Slot slot) const { __builtin_prefetch(block(slot), 0, 2); }
 
-  Added add(Slot slot) { return added(split_mark(*row_, block(slot), slot.low_half)); }
+  Added add(Slot slot) { return add_at<AnyCpu>(slot); }
   Added add_shared(Slot slot) {
     std::uint32_t missing = 0;
     for (std::size_t i = 0; i < split_words; ++i) {
@@ -103,11 +103,26 @@ class SplitBlock {
     }
     return added(missing != 0);
   }
-  bool may_contain(Slot slot) const { return split_has(*row_, block(slot), slot.low_half); }
+  bool may_contain(Slot slot) const { return has_at<AnyCpu>(slot); }
   // Every shape is simple.
   bool is_simple() const { return true; }
-  Added add_simple(Hash hash) { return add(locate(hash)); }
-  bool has_simple(Hash hash) const { return may_contain(locate(hash)); }
+  // Inlined where the caller is compiled for its CPU (bits/this_cpu.hpp).
+  template <class Cpu = ThisCpu>
+  Added add_simple(Hash hash) {
+    return add_at<Cpu>(locate(hash));
+  }
+  template <class Cpu = ThisCpu>
+  bool has_simple(Hash hash) const {
+    return has_at<Cpu>(locate(hash));
+  }
+  template <class Cpu = ThisCpu>
+  Added add_lone(Hash hash) {
+    return add_simple<Cpu>(hash);
+  }
+  template <class Cpu = ThisCpu>
+  bool has_lone(Hash hash) const {
+    return has_simple<Cpu>(hash);
+  }
   bool may_contain_shared(Slot slot) const {
     std::uint32_t missing = 0;
     for (std::size_t i = 0; i < split_words; ++i)
@@ -176,6 +191,15 @@ class SplitBlock {
   }
 
  private:
+  template <class Cpu>
+  Added add_at(Slot slot) {
+    return added(SplitOps<Cpu>::split_mark(*row_, block(slot), slot.low_half));
+  }
+  template <class Cpu>
+  bool has_at(Slot slot) const {
+    return SplitOps<Cpu>::split_has(*row_, block(slot), slot.low_half);
+  }
+
   static constexpr std::uint64_t most_blocks = std::uint64_t{1} << 31;
   static constexpr double lowest_rate = 1e-7;
 

@@ -25,10 +25,13 @@ TEST(NativeLine, MarksTheBitsOfTheLaw) {
       const std::uint64_t hash = random();
       const std::uint64_t constant = random() | 1;
       alignas(64) Line line{};
-      ASSERT_TRUE(round_mark(line.data(), round_bits(hash, constant, round)));
+      ASSERT_TRUE(LineOps<ThisCpu>::round_mark(
+          line.data(), LineOps<ThisCpu>::round_bits(hash, constant, round)));
       ASSERT_EQ(line, line_mask(hash * constant, 0, probes).lanes) << probes << " probes";
-      ASSERT_TRUE(round_has(line.data(), round_bits(hash, constant, round)));
-      ASSERT_FALSE(round_mark(line.data(), round_bits(hash, constant, round)));
+      ASSERT_TRUE(LineOps<ThisCpu>::round_has(line.data(),
+                                              LineOps<ThisCpu>::round_bits(hash, constant, round)));
+      ASSERT_FALSE(LineOps<ThisCpu>::round_mark(
+          line.data(), LineOps<ThisCpu>::round_bits(hash, constant, round)));
       ASSERT_EQ(line, line_mask(hash * constant, 0, probes).lanes);
     }
   }
@@ -47,8 +50,12 @@ TEST(NativeLine, KeepsWhatWasThere) {
       Line expected = line;
       const bool before = line_has(expected.data(), mask);
       line_mark(expected.data(), mask);
-      ASSERT_EQ(round_has(line.data(), round_bits(hash, constant, round)), before);
-      ASSERT_EQ(round_mark(line.data(), round_bits(hash, constant, round)), !before);
+      ASSERT_EQ(LineOps<ThisCpu>::round_has(line.data(),
+                                            LineOps<ThisCpu>::round_bits(hash, constant, round)),
+                before);
+      ASSERT_EQ(LineOps<ThisCpu>::round_mark(line.data(),
+                                             LineOps<ThisCpu>::round_bits(hash, constant, round)),
+                !before);
       ASSERT_EQ(line, expected);
     }
   }
@@ -66,9 +73,14 @@ TEST(NativeLine, NoticesEachMissingBit) {
         alignas(64) Line line;
         std::ranges::fill(line, ~std::uint64_t{0});
         clear_bit(line, bit);
-        ASSERT_FALSE(round_has(line.data(), round_bits(hash, constant, round))) << bit;
-        ASSERT_TRUE(round_mark(line.data(), round_bits(hash, constant, round))) << bit;
-        ASSERT_TRUE(round_has(line.data(), round_bits(hash, constant, round)));
+        ASSERT_FALSE(LineOps<ThisCpu>::round_has(
+            line.data(), LineOps<ThisCpu>::round_bits(hash, constant, round)))
+            << bit;
+        ASSERT_TRUE(LineOps<ThisCpu>::round_mark(
+            line.data(), LineOps<ThisCpu>::round_bits(hash, constant, round)))
+            << bit;
+        ASSERT_TRUE(LineOps<ThisCpu>::round_has(
+            line.data(), LineOps<ThisCpu>::round_bits(hash, constant, round)));
       });
     }
   }

@@ -28,10 +28,10 @@ TEST(NativeSplit, MarksTheBitsOfTheLawAndKeepsWhatWasThere) {
     for (std::size_t word = 0; word < split_words; ++word) law[word] |= split_bit(low_half, word);
     const bool before = law == block;
     known += before;
-    ASSERT_EQ(split_has(kernels(), block.data(), low_half), before);
-    ASSERT_EQ(split_mark(kernels(), block.data(), low_half), !before);
+    ASSERT_EQ(SplitOps<ThisCpu>::split_has(kernels(), block.data(), low_half), before);
+    ASSERT_EQ(SplitOps<ThisCpu>::split_mark(kernels(), block.data(), low_half), !before);
     ASSERT_EQ(block, law);
-    ASSERT_TRUE(split_has(kernels(), block.data(), low_half));
+    ASSERT_TRUE(SplitOps<ThisCpu>::split_has(kernels(), block.data(), low_half));
   }
   EXPECT_GT(known, 0U) << "blocks that had all the bits are among them";
 }
@@ -44,9 +44,9 @@ TEST(NativeSplit, NoticesEachMissingBit) {
       alignas(split_bytes) Block block;
       block.fill(~std::uint32_t{0});
       block[word] &= ~split_bit(low_half, word);
-      ASSERT_FALSE(split_has(kernels(), block.data(), low_half)) << word;
-      ASSERT_TRUE(split_mark(kernels(), block.data(), low_half)) << word;
-      ASSERT_FALSE(split_mark(kernels(), block.data(), low_half)) << word;
+      ASSERT_FALSE(SplitOps<ThisCpu>::split_has(kernels(), block.data(), low_half)) << word;
+      ASSERT_TRUE(SplitOps<ThisCpu>::split_mark(kernels(), block.data(), low_half)) << word;
+      ASSERT_FALSE(SplitOps<ThisCpu>::split_mark(kernels(), block.data(), low_half)) << word;
     }
   }
 }
