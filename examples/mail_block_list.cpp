@@ -357,7 +357,7 @@ void answer(Lines lines, Keys& keys, const InForce& now, bloomery::LineWriter& o
     if (made[i].empty()) {
       out.append("bad\t");
       ++answers.bad;
-    } else if (listed[i] || (now.today && now.today->may_contain(made[i]))) {
+    } else if (listed[i] || (now.today && now.today->may_contain(hasher.wide(made[i])))) {
       out.append("blocked\t");
       ++answers.blocked;
     } else {
