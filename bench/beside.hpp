@@ -6,7 +6,7 @@
 //
 // S is a Set<K> or whatever has its verbs (peers.cpp); operations that it lacks are left out. The
 // pages of a set are touched before its clock starts, but for `build`: a set united with an empty
-// one has written all of its own. What takes memory as it grows (hash-set) can not be helped so.
+// one has written all of its own. What takes memory as it grows (hash-set) cannot be helped so.
 // Answers are checked after the clock: a member that is not found ends the benchmark.
 // Threads: one, but for the operations that say so.
 #pragma once

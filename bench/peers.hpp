@@ -3,7 +3,7 @@
 //    libbloom              bloom_add, bloom_check
 //    LevelDB               its Bloom policy: a filter is made of all keys at once (build)
 //    absl, boost, std      hash sets; told the number of keys before, as our sets are; texts are
-//                          copied into them, since a set that looks at the caller's text is none
+//                          copied into them, since a set of views owns nothing
 //
 // A peer whose package was missing when this was compiled is told among those left out. Their
 // roofline is that of a blocked set of the same keys and rate: what the job could take.

@@ -5,7 +5,7 @@
 //                  After a test, return it as `return result.error();`
 //
 // The throw is the price of `set.unite(other);` on a line of its own: a failure can be tested
-// for, or it surfaces as an exception, but it can not vanish.
+// for, or it surfaces as an exception, but it cannot vanish.
 // Limits:  in a destructor, where nothing may be thrown, look at a Result<void>, or the program
 //          ends.
 // Threads: a Result belongs to one thread at a time.

@@ -195,7 +195,7 @@ class Set {
     begin_adding(all);
     return fresh.empty() ? add_source(all, CountOnly{}) : add_source(all, ToMask(fresh.data()));
   }
-  // The same with several threads: same bytes, same count. Kinds that can not be added to in this
+  // The same with several threads: same bytes, same count. Kinds that cannot be added to in this
   // way (engines/parallel.hpp, and composites) are added to by one.
   template <KeysOf<K> Keys>
   std::size_t add_all(const Keys& keys, Threads threads) {

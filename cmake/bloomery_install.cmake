@@ -61,7 +61,7 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery.pc.in"
 install(FILES "${PROJECT_BINARY_DIR}/bloomery.pc"
   DESTINATION "${pkgconfig_dir}" COMPONENT library)
 if(TARGET bloomery_text)
-  # A static library can not name what it needs; those who link it must.
+  # A static library cannot name what it needs; those who link it must.
   set(pkgconfig_text_libs "")
   if(NOT BUILD_SHARED_LIBS)
     set(pkgconfig_text_libs " -lsimdjson -luriparser -lz -lbz2 -llzma -lzstd -llz4 -lroaring")

@@ -142,7 +142,7 @@ class Database {
       return Error{Code::io, "PostgreSQL: " + one_line(PQerrorMessage(connection.get()))};
     const std::unique_ptr<char, decltype(&PQfreemem)> quoted(
         PQescapeIdentifier(connection.get(), table.data(), table.size()), PQfreemem);
-    if (!quoted) return Error{Code::bad_input, "PostgreSQL: " + table + " can not be a table"};
+    if (!quoted) return Error{Code::bad_input, "PostgreSQL: " + table + " cannot be a table"};
     Database database(std::move(connection), quoted.get());
     for (const auto& [name, text] :
          {std::pair{"find", "select name from " + database.table_ + " where id = $1::bigint"},

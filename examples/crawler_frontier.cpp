@@ -99,7 +99,7 @@ bloomery::RedisAddress address_of(const std::string& url) {
   const auto address = bloomery::parse_redis_url(url);
   if (!address) refuse(address.error().sentence);
   if (address->rules.ttl.count() != 0)
-    refuse("a frontier can not have a ttl: pages would come again, links would be lost");
+    refuse("a frontier cannot have a ttl: pages would come again, links would be lost");
   return *address;
 }
 
@@ -283,7 +283,7 @@ class Frontier {
 class Graph {
  public:
   Graph(const std::string& path, Frontier& frontier) : file_(path, std::ios::binary) {
-    if (!file_) refuse(path + " can not be read");
+    if (!file_) refuse(path + " cannot be read");
     std::streamoff at = 0;
     for (std::string line; std::getline(file_, line); ++at) {
       room_.clear();
@@ -299,7 +299,7 @@ class Graph {
     if (found == place_of_.end()) return std::nullopt;
     std::string line;
     file_.seekg(found->second);
-    if (!std::getline(file_, line)) throw Failure({Code::io, "the graph can not be read again"});
+    if (!std::getline(file_, line)) throw Failure({Code::io, "the graph cannot be read again"});
     const std::size_t tab = line.find('\t');
     return tab == std::string::npos ? std::string() : line.substr(tab + 1);
   }
@@ -349,7 +349,7 @@ int run(const Options& options) {
   for (Texts pages; !(pages = frontier.take()).empty();) {
     for (const std::string& url : pages) crawl(url, graph, frontier);
     // A page must be printed before it is reported as done.
-    if (!std::cout.flush()) throw Failure({Code::io, "the output can not be written"});
+    if (!std::cout.flush()) throw Failure({Code::io, "the output cannot be written"});
     frontier.done(pages.size());
     if (frontier.overfull() && !std::exchange(warned, true))
       std::cerr

@@ -39,11 +39,11 @@ class Generations {
     std::error_code failed;
     const auto named = std::filesystem::read_symlink(directory_ / "current", failed);
     if (failed == std::errc::no_such_file_or_directory) return std::optional<std::string>{};
-    if (failed) return refused("can not be read", failed.message());
+    if (failed) return refused("cannot be read", failed.message());
     if (!is_number(named.string()))
       return bloomery::Error{bloomery::Code::not_ours,
                              (directory_ / "current").string() + " names " + named.string() +
-                                 ", which is no generation; this directory is not one of ours"};
+                                 ", which is not a generation; this directory is not one of ours"};
     return std::optional(named.string());
   }
   std::filesystem::path file(const std::string& generation, std::string_view name) const {
@@ -55,16 +55,16 @@ class Generations {
   bloomery::Result<bool> lock(bool wait) {
     std::error_code failed;
     std::filesystem::create_directories(directory_, failed);
-    if (failed) return refused("can not be made", failed.message());
+    if (failed) return refused("cannot be made", failed.message());
     locked_ = bloomery::detail::Descriptor(
         ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!locked_.is_open()) return refused("can not be opened", std::strerror(errno));
+    if (!locked_.is_open()) return refused("cannot be opened", std::strerror(errno));
     int result = 0;
     do {
       result = ::flock(locked_.number(), LOCK_EX | (wait ? 0 : LOCK_NB));
     } while (result != 0 && errno == EINTR);
     if (result != 0 && errno == EWOULDBLOCK) return false;
-    if (result != 0) return refused("can not be locked", std::strerror(errno));
+    if (result != 0) return refused("cannot be locked", std::strerror(errno));
     return true;
   }
 
@@ -76,7 +76,7 @@ class Generations {
     std::error_code failed;
     std::filesystem::remove_all(directory_ / next_, failed);  // of a run that was killed
     if (!failed) std::filesystem::create_directory(directory_ / next_, failed);
-    if (failed) return refused("can not be written to", failed.message());
+    if (failed) return refused("cannot be written to", failed.message());
     return next_;
   }
 
@@ -86,12 +86,12 @@ class Generations {
     const auto fresh = directory_ / "next";
     std::filesystem::remove(fresh, failed);
     std::filesystem::create_symlink(next_, fresh, failed);
-    if (failed) return refused("can not be written to", failed.message());
+    if (failed) return refused("cannot be written to", failed.message());
     // The directory of the generation must be there before the link that names it.
-    if (::fsync(locked_.number()) != 0) return refused("can not be synced", std::strerror(errno));
+    if (::fsync(locked_.number()) != 0) return refused("cannot be synced", std::strerror(errno));
     std::filesystem::rename(fresh, directory_ / "current", failed);
-    if (failed) return refused("can not be written to", failed.message());
-    if (::fsync(locked_.number()) != 0) return refused("can not be synced", std::strerror(errno));
+    if (failed) return refused("cannot be written to", failed.message());
+    if (::fsync(locked_.number()) != 0) return refused("cannot be synced", std::strerror(errno));
     delete_others();
     return {};
   }

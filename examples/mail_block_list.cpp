@@ -147,7 +147,7 @@ std::uint64_t each_address(const Files& files, bool skip_bad, Take&& take) {
       else if (skip_bad)
         ++bad;
       else
-        refuse(place.text(lines[i]) + " is no e-mail address; mend it, or give --skip-bad");
+        refuse(place.text(lines[i]) + " is not an e-mail address; mend it, or give --skip-bad");
     }
   }
 }

@@ -218,7 +218,7 @@ TEST(Golden, Scalable) {
             Sums{0xdc70'81c4'e8be'f46b});
 }
 
-// Red means: the links have other sizes or rates, so that chains made now and earlier can not be
+// Red means: the links have other sizes or rates, so that chains made now and earlier cannot be
 // united; those saved can still be asked if the goldens of blocked are green.
 TEST(Golden, BloomChain) {
   EXPECT_EQ(payload_sums(set_of_texts("chain", {.keys = 100, .rate = 0.01})),

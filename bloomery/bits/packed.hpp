@@ -23,7 +23,7 @@ class Packed {
 
   // One spare word is never needed: the last field ends inside the last word.
   constexpr std::uint64_t words(std::uint64_t fields) const {
-    // Split so that the product can not wrap for any count that fits memory.
+    // Split so that the product cannot wrap for any count that fits memory.
     return fields / word_bits * field_bits_ + words_for(fields % word_bits * field_bits_);
   }
 
@@ -52,7 +52,7 @@ class Packed {
     unsigned shift;
   };
   constexpr Place place(std::uint64_t field) const {
-    // field * field_bits would wrap above 2^59 fields; the word part and the rest can not.
+    // field * field_bits would wrap above 2^59 fields; the word part and the rest cannot.
     const std::uint64_t rest = field % word_bits * field_bits_;
     return {field / word_bits * field_bits_ + rest / word_bits,
             static_cast<unsigned>(rest % word_bits)};

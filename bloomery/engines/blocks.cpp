@@ -78,9 +78,10 @@ Result<bool> BlockReader::fill(Block& block) {
 }
 
 Error BlockReader::too_long(std::size_t bytes) const {
-  return {Code::no_memory, name_ + ": a line is longer than " + std::to_string(bytes) +
-                               " bytes, and there is no memory to hold it; is the delimiter "
-                               "right?"};
+  return {Code::no_memory,
+          name_ + ": a line is longer than " + std::to_string(bytes) +
+              " bytes, and there is not enough memory to hold it; is the delimiter "
+              "right?"};
 }
 
 // If a pipe has no more bytes now, the block counts as full, however little is in it.

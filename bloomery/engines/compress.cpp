@@ -17,12 +17,12 @@ namespace {
 using Piece = std::array<char, std::size_t{64} << 10>;
 
 Error no_memory_to(const char* codec) {
-  return {Code::no_memory, std::string("there is no memory to compress with ") + codec};
+  return {Code::no_memory, std::string("there is not enough memory to compress with ") + codec};
 }
 
 // They fail when memory runs out, or when they are called wrongly.
 Error refused_by(const char* codec) {
-  return {Code::io, std::string(codec) + " can not compress the output; pipe it through '" + codec +
+  return {Code::io, std::string(codec) + " cannot compress the output; pipe it through '" + codec +
                         "' instead"};
 }
 

@@ -154,13 +154,14 @@ Error damaged_stream(const char* codec, const char* why) {
 }
 
 Error garbage_after(const char* codec) {
-  return {Code::damaged, std::string("after the end of the ") + codec +
-                             " stream come bytes that are none; cut them off, or fetch the file "
-                             "again"};
+  return {Code::damaged,
+          std::string("after the end of the ") + codec +
+              " stream come bytes that are not part of it; cut them off, or fetch the file "
+              "again"};
 }
 
 Error no_memory_for(const char* codec) {
-  return {Code::no_memory, std::string("there is no memory to decode ") + codec};
+  return {Code::no_memory, std::string("there is not enough memory to decode ") + codec};
 }
 
 }  // namespace detail

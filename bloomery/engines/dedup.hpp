@@ -11,7 +11,7 @@
 //
 // If the set is wrong: a new line looks like a repeat and is LOST from the output (with `repeated`:
 //          printed among the repeats), about `expected_lost` of them. An exact set loses none.
-//          The other way round can not happen: a repeat is never printed as new.
+//          The other way round cannot happen: a repeat is never printed as new.
 //          If a shared set (AnySet::shared) fails in the middle of a block, the lines of the block
 //          that it has or may have are printed before the Error is returned: a later run would take
 //          them for repeats.

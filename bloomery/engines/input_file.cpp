@@ -22,7 +22,7 @@ constexpr std::size_t most_at_once = std::size_t{1} << 30;
 constexpr std::size_t packed_block_bytes = std::size_t{64} << 10;
 
 Error refused(const std::string& name, int error_number) {
-  return {Code::io, name + " can not be read: " + std::strerror(error_number)};
+  return {Code::io, name + " cannot be read: " + std::strerror(error_number)};
 }
 
 Error is_directory(const std::string& name) {

@@ -107,7 +107,7 @@ class Work {
   Result<void> check_out_format(const Range& range) const {
     if (rules_.verb == IntegerVerb::count || range.high <= largest_of(rules_.out_format)) return {};
     return Error{Code::bad_input, "the range " + shown(range, IntegerFormat::text) +
-                                      " has integers that the output format can not hold; its "
+                                      " has integers that the output format cannot hold; its "
                                       "largest is " +
                                       std::to_string(largest_of(rules_.out_format))};
   }

@@ -13,7 +13,7 @@ namespace {
 
 namespace ondemand = simdjson::ondemand;
 
-constexpr const char* no_json = "it is no JSON object or array";
+constexpr const char* no_json = "it is not a JSON object or array";
 constexpr const char* no_such_key = "its JSON has no such key";
 constexpr const char* too_long = "its JSON is longer than 64 MiB";
 static_assert(longest_json == std::size_t{64} << 20);
@@ -22,7 +22,7 @@ constexpr std::size_t store_bytes = std::max<std::size_t>(64, simdjson::SIMDJSON
 
 Error bad_path(std::string_view text, std::string_view why) {
   return Error{Code::bad_input, "'" + std::string(text) +
-                                    "' is no path into JSON: " + std::string(why) +
+                                    "' is not a JSON path: " + std::string(why) +
                                     "; it looks like .name, .a.b, .a[0].b or .\"odd name\""};
 }
 

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t most_at_once = std::size_t{1} << 30;
 
 Error can_not_write(const std::string& name, int error_number) {
-  return {Code::io, name + " can not be written: " + std::strerror(error_number)};
+  return {Code::io, name + " cannot be written: " + std::strerror(error_number)};
 }
 
 // A device or a pipe: not a file that can be replaced.

@@ -162,7 +162,7 @@ Result<void> LineReader::grow(std::size_t bytes) {
   if (grown == nullptr)
     return Error{Code::no_memory, file_.name() + ": line " + std::to_string(lines_read_ + 1) +
                                       " is longer than " + std::to_string(end_ - start_) +
-                                      " bytes, and there is no memory to hold it; is the "
+                                      " bytes, and there is not enough memory to hold it; is the "
                                       "delimiter right?"};
   static_cast<void>(buffer_.release());
   buffer_.reset(grown);

@@ -42,7 +42,7 @@ class LossMeter {
     if (measures_) settle();
     return lost_so_far();
   }
-  // Without asking for the rate again. It can not be more than was taken for repeats.
+  // Without asking for the rate again. It cannot be more than was taken for repeats.
   double lost_so_far() const {
     return std::min(lost_ + crowd_.lost(), static_cast<double>(all_repeats_));
   }

@@ -33,7 +33,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Nineteen digits can not overflow, so only a twentieth is looked at with care.
+// Nineteen digits cannot overflow, so only a twentieth is looked at with care.
 std::optional<std::uint64_t> parse_decimal(std::string_view digits) {
   if (digits.empty()) return std::nullopt;
   std::uint64_t value = 0;
@@ -95,7 +95,7 @@ std::string why_bad(std::string_view text, IntegerFormat format) {
     return quoted(text) + " is negative; only unsigned integers can be worked on";
   if (number && text.front() >= '0' && text.front() <= '9')
     return quoted(text) + " is larger than 18446744073709551615, the largest 64-bit integer";
-  return quoted(text) + " is no unsigned decimal integer";
+  return quoted(text) + " is not an unsigned decimal integer";
 }
 
 }  // namespace

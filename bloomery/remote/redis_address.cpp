@@ -106,7 +106,7 @@ Result<void> take_path(RedisAddress& address, const UriUriA& uri) {
     segments.push_back(unescaped(range_text(one->text)));
   if (segments.size() == 2) {
     const auto database = whole<unsigned>(segments[0]);
-    if (!database || *database > 1'000'000) return wrong("the database is no number");
+    if (!database || *database > 1'000'000) return wrong("the database is not a number");
     address.login.database = *database;
     segments.erase(segments.begin());
   }
@@ -140,13 +140,13 @@ bool is_redis_url(std::string_view text) {
 Result<RedisAddress> parse_redis_url(std::string_view text) {
   if (text.size() > 5 && (text[5] == 's' || text[5] == 'S'))
     return Error{Code::unsupported,
-                 "rediss:// is Redis over TLS, which this build can not speak; put a TLS tunnel "
+                 "rediss:// is Redis over TLS, which this build cannot speak; put a TLS tunnel "
                  "(stunnel) before the server and write redis:// with its address"};
   const std::string copy(text);
   UriUriA uri{};
   const char* error_at = nullptr;
   if (uriParseSingleUriA(&uri, copy.c_str(), &error_at) != URI_SUCCESS)
-    return wrong("that is no URL (odd characters of a password are written %XX)");
+    return wrong("that is not a URL (odd characters of a password are written %XX)");
   const std::unique_ptr<UriUriA, void (*)(UriUriA*)> owner(&uri, uriFreeUriMembersA);
   RedisAddress address;
   if (const std::string host = range_text(uri.hostText); !host.empty())
@@ -155,7 +155,7 @@ Result<RedisAddress> parse_redis_url(std::string_view text) {
     return wrong("the host is missing");
   if (const std::string port = range_text(uri.portText); !port.empty()) {
     const auto number = whole<std::uint16_t>(port);
-    if (!number || *number == 0) return wrong("the port is none");
+    if (!number || *number == 0) return wrong("the port is not a number from 1 to 65535");
     address.port = *number;
   }
   const std::string who = range_text(uri.userInfo);

@@ -17,14 +17,14 @@ namespace {
 constexpr auto estimate_lasts = std::chrono::seconds(2);
 
 Error not_there(const char* what) {
-  return {Code::unsupported, std::string("a set on a Redis server can not ") + what +
+  return {Code::unsupported, std::string("a set on a Redis server cannot ") + what +
                                  "; 'bloomery merge' and 'bloomery fold' take a copy of it"};
 }
 Error not_integers() { return detail::wrong_input("blocked", "hashed keys, not integers"); }
 Error not_wide() { return detail::wrong_input("blocked", "64-bit hashes, not those of 128 bits"); }
 Error no_removal() {
   return {Code::unsound,
-          "keys can not be removed from a set on a Redis server: their bits may "
+          "keys cannot be removed from a set on a Redis server: their bits may "
           "belong to others too"};
 }
 Error no_counts() {

@@ -119,7 +119,7 @@ Result<RedisSet::Meta> RedisSet::read_meta() {
   requests_.add(meta_slot_, Effect::writes, "HGETALL", meta_key_);
   const auto reply = call();
   if (!reply && reply.error().sentence.find("WRONGTYPE") != std::string::npos)
-    return Error{Code::not_ours, address_.shown() + " is no Bloomery set: the key " + meta_key_ +
+    return Error{Code::not_ours, address_.shown() + " is not a Bloomery set: the key " + meta_key_ +
                                      " holds something else; choose another name"};
   if (!reply) return reply.error();
   if ((*reply)->type != REDIS_REPLY_ARRAY || (*reply)->elements % 2 != 0)
@@ -143,8 +143,8 @@ Result<RedisSet::Meta> RedisSet::read_meta() {
   }
   if (meta.there && meta.field("format", 0) != format)
     return Error{Code::not_ours, address_.shown() +
-                                     " is no Bloomery set of this version: the hash " + meta_key_ +
-                                     " says '" + std::string(meta.field("format", 0)) +
+                                     " is not a Bloomery set of this version: the hash " +
+                                     meta_key_ + " says '" + std::string(meta.field("format", 0)) +
                                      "' where '" + std::string(format) + "' is expected"};
   return meta;
 }
@@ -399,7 +399,7 @@ Result<void> RedisSet::replace(RedisLaw law, std::span<const std::byte> payload,
   const auto taken = [&] {
     return Error{Code::exists, address_.shown() + " exists, or is being made by another"};
   };
-  // Only the first epoch can not take the place of anything, and only one can have it.
+  // Only the first epoch cannot take the place of anything, and only one can have it.
   if (overwrite == Overwrite::refuse && epoch != 1) return taken();
   for (int tries = 0;; ++tries, ++epoch) {
     const auto claimed = claim(epoch, law);

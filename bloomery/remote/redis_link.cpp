@@ -40,14 +40,15 @@ Result<RedisLink> RedisLink::connect(const RedisHost& host, const RedisLogin& lo
                                      std::chrono::milliseconds timeout, bool reads_replica) {
   std::unique_ptr<redisContext, FreeContext> context(redisConnectWithTimeout(
       host.name.c_str(), host.port, as_timeval(std::min(timeout, longest_connecting))));
-  if (!context) return Error{Code::no_memory, "there is no memory for a connection to Redis"};
+  if (!context)
+    return Error{Code::no_memory, "there is not enough memory for a connection to Redis"};
   if (context->err != 0)
     return Error{Code::io,
-                 "the Redis server " + to_string(host) + " can not be reached: " + context->errstr};
+                 "the Redis server " + to_string(host) + " cannot be reached: " + context->errstr};
   RedisLink link(host, std::move(context));
   link.timeout_ = timeout;
   if (redisEnableKeepAlive(link.context_.get()) != REDIS_OK)
-    return link.failed(std::string("can not be spoken to: ") + link.context_->errstr);
+    return link.failed(std::string("cannot be spoken to: ") + link.context_->errstr);
   if (auto in = link.log_in(login, reads_replica); !in) return in.error();
   return link;
 }

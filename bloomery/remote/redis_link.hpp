@@ -8,7 +8,7 @@
 // do not extend it. Replies have a greatest length (remote/redis_inbox.hpp).
 //
 // Code::io: the server is gone, or has not answered in time; another try may help.
-// Code::not_ours: what answers is no Redis server. Code::mismatch: it does not let us in.
+// Code::not_ours: what answers is not a Redis server. Code::mismatch: it does not let us in.
 // Limits:  after an Error the link is dead: answers and commands no longer belong together.
 // Threads: one.
 #pragma once

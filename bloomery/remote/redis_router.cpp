@@ -213,7 +213,7 @@ std::size_t RedisRouter::node_for(const RedisRequests::Request& request) {
   return nodes_[one]->resting ? place.master : one;
 }
 
-// Asks whoever still answers. What can not be learned now is learned from the next MOVED.
+// Asks whoever still answers. What cannot be learned now is learned from the next MOVED.
 void RedisRouter::refresh() {
   stale_ = false;
   if (!is_cluster_) return;

@@ -33,7 +33,7 @@ namespace bloomery {
 
 class RedisRouter {
  public:
-  // Called once for each request, with an answer that is no error; it may be moved away.
+  // Called once for each request, with an answer that is not an error; it may be moved away.
   using Take = std::function<void(std::size_t i, RedisReply& reply)>;
 
   static Result<RedisRouter> connect(const RedisAddress& address);

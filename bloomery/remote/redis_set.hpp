@@ -13,7 +13,7 @@
 // If the set is wrong: a stranger passes for a member at the rate that was asked for, more when
 //          it is overfull. A member is never denied, except: a server that crashed lost what its
 //          replicas did not have (see `wait`); replicas that are read (`read=replicas`) lag behind.
-//          What can not be known is said: a key whose answer was lost with the connection is
+//          What cannot be known is said: a key whose answer was lost with the connection is
 //          in_doubt, a shard that is missing is an Error.
 // Limits:  does not grow: plan it for all keys that will come. Everybody must give keys alike:
 //          text, integers or hashes; the first to add decides.

@@ -1,5 +1,5 @@
 // What stands behind an AnySet: the calls that every kind answers, and the sentences for those it
-// can not. For any_set.cpp, any_holder.hpp, and sets that live elsewhere (remote/).
+// cannot. For any_set.cpp, any_holder.hpp, and sets that live elsewhere (remote/).
 #pragma once
 
 #include <concepts>

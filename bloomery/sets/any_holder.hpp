@@ -1,4 +1,4 @@
-// A set of one kind as an AnySet calls it: what the kind can do is done, what it can not is refused
+// A set of one kind as an AnySet calls it: what the kind can do is done, what it cannot is refused
 // with the reason and the alternative. For any_set.cpp only.
 #pragma once
 
@@ -154,10 +154,10 @@ struct Holder : AnySet::Body {
                                 : held.remove_all(source, ToBools(removed));
     } else if constexpr (TwoListed<K>) {
       return Error{Code::unsound, "a " + std::string(K::id.name) +
-                                      " can not let go of a key; build it anew from both lists"};
+                                      " cannot let go of a key; build it anew from both lists"};
     } else if constexpr (Buildable<K>) {
       return Error{Code::unsound, "a " + std::string(K::id.name) +
-                                      " set can not let go of a key; build it anew from the "
+                                      " set cannot let go of a key; build it anew from the "
                                       "remaining keys, or use a counting set"};
     } else if constexpr (Exact<K> || WholeHashes<K>) {
       return Error{
@@ -266,7 +266,7 @@ struct Holder : AnySet::Body {
   static Error unsound(const char* what) {
     if constexpr (Buildable<K>)
       return {Code::unsound, std::string("the ") + what + " of two " + std::string(K::id.name) +
-                                 " sets can not be told from their bits; build one from the "
+                                 " sets cannot be told from their bits; build one from the "
                                  "remaining keys, or use a bitmap for integers"};
     if constexpr (Exact<K> || WholeHashes<K>)
       return {Code::unsound,
@@ -279,7 +279,7 @@ struct Holder : AnySet::Body {
   static Error no_fold() {
     return {Code::unsound,
             std::string(K::id.name) +
-                " sets can not be folded; only classic, blocked and split-block have bits whose "
+                " sets cannot be folded; only classic, blocked and split-block have bits whose "
                 "neighbours can be joined: build a smaller set from the keys"};
   }
   Result<void> advance_to(std::uint64_t time, std::uint64_t span) override {

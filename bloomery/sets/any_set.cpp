@@ -48,13 +48,13 @@ Result<AnySet> AnySet::make(std::string_view kind, const Want& want, Hasher hash
     if constexpr (Buildable<K>) {
       made.emplace(Error{Code::unsupported,
                          "a " + std::string(kind) +
-                             " set is built from all its keys at once and can not begin empty; "
+                             " set is built from all its keys at once and cannot begin empty; "
                              "build it from the keys, or choose a kind that can be added to, such "
                              "as blocked"});
     } else if constexpr (TwoListed<K>) {
       made.emplace(Error{Code::unsupported,
                          "a " + std::string(kind) +
-                             " is built from a block list and an allow list at once and can not "
+                             " is built from a block list and an allow list at once and cannot "
                              "begin empty"});
     } else {
       auto body = bloomery::Body<K>::make(want);

@@ -119,7 +119,7 @@ class AnySet {
 
   // Takes one copy of every key away, in order (exact maps: the key altogether); returns how many
   // were there, and `removed`, if not empty, tells which. A key that is not there changes nothing.
-  // Unsound on kinds that can not remove: the Error says why. Remove only what was added: on
+  // Unsound on kinds that cannot remove: the Error says why. Remove only what was added: on
   // approximate kinds a stranger that passes takes counts away that others need.
   Result<std::size_t> remove_all(std::span<const std::string_view> keys,
                                  std::span<bool> removed = {});

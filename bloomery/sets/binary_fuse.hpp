@@ -88,7 +88,7 @@ class BinaryFuse {
                                       std::to_string(shape.segments) + " segments of 2^" +
                                       std::to_string(shape.segment_bits) + " fields, " +
                                       std::to_string(shape.arity) + " fields a key and " +
-                                      std::to_string(shape.width) + " bits a field can not be"};
+                                      std::to_string(shape.width) + " bits a field cannot be"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 

@@ -65,7 +65,7 @@ class BlockedBloom {
         shape.probes > max_line_probes || shape.lines == 0 || shape.lines > 2)
       return Error{Code::damaged, "a blocked filter of " + std::to_string(shape.blocks) +
                                       " blocks, " + std::to_string(shape.probes) + " probes and " +
-                                      std::to_string(shape.lines) + " lines can not be"};
+                                      std::to_string(shape.lines) + " lines cannot be"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 
@@ -236,7 +236,7 @@ class BlockedBloom {
     shape.blocks = plan::foldable(static_cast<std::uint64_t>(std::ceil(visits / mean)));
     if (!enough_bits(shape.blocks, mean, want.rate))
       return Error{Code::impossible,
-                   "64-bit hashes can not hold that rate for so many keys; ask "
+                   "64-bit hashes cannot hold that rate for so many keys; ask "
                    "for a higher rate"};
     return shape;
   }

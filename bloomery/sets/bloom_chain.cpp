@@ -40,7 +40,7 @@ Result<BloomChain::Shape> BloomChain::plan(const Want& want) {
     return sound.error();
   if (want.rate < lowest_rate)
     return Error{Code::impossible,
-                 "a set that grows can not go below a rate of 1e-9, since each link has only a "
+                 "a set that grows cannot go below a rate of 1e-9, since each link has only a "
                  "share of it; use blocked with a number of keys, or hash-set"};
   return BlockedBloom::plan(link_want(want, 0));
 }
@@ -89,7 +89,7 @@ Parts BloomChain::parts() const {
   return parts;
 }
 
-// The next link: twice the keys at its share of the rate. Where 64-bit hashes can not hold that
+// The next link: twice the keys at its share of the rate. Where 64-bit hashes cannot hold that
 // share for so many keys, more of what is left of the rate; where the cap has no room for so many
 // keys, as many as fit. Nothing when neither helps.
 std::optional<Want> BloomChain::next_want() const {
@@ -165,7 +165,7 @@ bool BloomChain::may_contain_shared(Hash hash) const {
   return false;
 }
 
-// Same answers and same bytes as one by one: a group is added at once only if it can not fill the
+// Same answers and same bytes as one by one: a group is added at once only if it cannot fill the
 // newest link on the way.
 Result<std::size_t> BloomChain::add_all(std::span<const Hash> hashes, bool* fresh) {
   std::size_t count = 0;
@@ -242,7 +242,7 @@ Result<void> BloomChain::unite(const BloomChain& other) {
 
 Result<void> BloomChain::intersect(const BloomChain&) {
   return Error{Code::unsound,
-               "chain sets can not be intersected: a key may be in different links of the two "
+               "chain sets cannot be intersected: a key may be in different links of the two "
                "and would be lost; build both as blocked with the same number of keys instead"};
 }
 
@@ -300,7 +300,7 @@ bool BloomChain::overfull() const {
 }
 
 Error BloomChain::full_error() const {
-  return {Code::full, "the set can not grow beyond its " + detail::shown_bytes(bytes()) +
+  return {Code::full, "the set cannot grow beyond its " + detail::shown_bytes(bytes()) +
                           ": the system does not give more memory"};
 }
 

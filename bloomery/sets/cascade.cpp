@@ -51,7 +51,7 @@ Result<Cascade> Cascade::from_parts(Parts parts) {
     return Error{Code::mismatch, "the image does not hold a cascade"};
   const double rate = std::bit_cast<double>(parts.parts[0].state[0]);
   if (!(rate >= plan::lowest_rate && rate <= plan::highest_rate))
-    return Error{Code::damaged, "a cascade of that rate can not be"};
+    return Error{Code::damaged, "a cascade of that rate cannot be"};
   auto filter = Filter::from_part(std::move(parts.parts[0]));
   if (!filter) return filter.error();
   Part& list = parts.parts[1];
@@ -133,13 +133,13 @@ void Cascade::may_contain_all(std::span<const WideHash> hashes, bool* answers) c
 
 Result<void> Cascade::unite(const Cascade&) {
   return Error{Code::unsound,
-               "cascades can not be united: allowed keys that one of them does not match the other "
+               "cascades cannot be united: allowed keys that one of them does not match the other "
                "may, and they are not listed; build one from all block lists and allow lists"};
 }
 
 Result<void> Cascade::intersect(const Cascade&) {
   return Error{Code::unsound,
-               "cascades can not be intersected: what one lists as allowed may be blocked in the "
+               "cascades cannot be intersected: what one lists as allowed may be blocked in the "
                "other; build one from the lists that you want"};
 }
 

@@ -50,7 +50,7 @@ class ClassicBloom {
     const auto keys = static_cast<double>(want.keys);
     if (!enough_bits(1, keys, want.rate))
       return Error{Code::impossible,
-                   "64-bit hashes can not hold that rate for so many keys; ask for a higher rate"};
+                   "64-bit hashes cannot hold that rate for so many keys; ask for a higher rate"};
     const double exact_bits = plan::classic_bits(keys, want.rate);
     const double probes = std::max(1.0, std::round(exact_bits / keys * plan::ln2));
     const auto lines = static_cast<std::uint64_t>(std::ceil(exact_bits / granule_bits));
@@ -63,7 +63,7 @@ class ClassicBloom {
         shape.probes == 0 || shape.probes > most_probes)
       return Error{Code::damaged, "a classic filter of " + std::to_string(shape.bits) +
                                       " bits and " + std::to_string(shape.probes) +
-                                      " probes can not be"};
+                                      " probes cannot be"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 

@@ -113,7 +113,7 @@ concept SharedAddable = Addable<S> && requires(S s, const S asked, typename S::S
 };
 
 // Takes one copy of a key away, or (exact maps) the key altogether; says whether it was there. A
-// kind of which some shapes can not has removal_refused(), which says why.
+// kind of which some shapes cannot has removal_refused(), which says why.
 template <class S>
 concept Removable = Kind<S> && requires(S s, typename S::Slot slot) {
   { s.remove(slot) } -> std::same_as<bool>;

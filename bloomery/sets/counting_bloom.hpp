@@ -56,7 +56,7 @@ class CountingBloom {
     const auto keys = static_cast<double>(want.keys);
     if (!enough_bits(1, keys, want.rate))
       return Error{Code::impossible,
-                   "64-bit hashes can not hold that rate for so many keys; ask for a higher rate"};
+                   "64-bit hashes cannot hold that rate for so many keys; ask for a higher rate"};
     const double exact_counters = plan::classic_bits(keys, want.rate);
     const double probes = std::max(1.0, std::round(exact_counters / keys * plan::ln2));
     const auto granules = static_cast<std::uint64_t>(std::ceil(exact_counters / granule));
@@ -69,7 +69,7 @@ class CountingBloom {
         shape.probes == 0 || shape.probes > most_counter_probes)
       return Error{Code::damaged, "a counting filter of " + std::to_string(shape.counters) +
                                       " counters and " + std::to_string(shape.probes) +
-                                      " probes can not be"};
+                                      " probes cannot be"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 

@@ -66,16 +66,15 @@ class Cuckoo {
     // A stranger is compared with eight fingerprints.
     const double bits = std::ceil(std::log2(2 * places / want.rate));
     if (bits > most_bits)
-      return Error{
-          Code::impossible,
-          "a cuckoo set can not go below a rate of 2e-9, where fingerprints would be wider "
-          "than 32 bits; use blocked or hash-set"};
+      return Error{Code::impossible,
+                   "a cuckoo set cannot go below a rate of 2e-9, where fingerprints would be wider "
+                   "than 32 bits; use blocked or hash-set"};
     const double needed = static_cast<double>(want.keys) / planned_load + spare_places;
     const auto pairs = static_cast<std::uint64_t>(std::ceil(needed / (2 * places)));
     const Shape shape{2 * pairs, std::max(least_planned_bits, static_cast<std::uint32_t>(bits))};
     if (!enough_bits(shape.buckets, 2 * places, want.rate))
       return Error{Code::impossible,
-                   "64-bit hashes can not hold that rate for so many keys; ask for a higher rate"};
+                   "64-bit hashes cannot hold that rate for so many keys; ask for a higher rate"};
     return shape;
   }
 
@@ -84,7 +83,7 @@ class Cuckoo {
         shape.fingerprint_bits < least_bits || shape.fingerprint_bits > most_bits)
       return Error{Code::damaged, "a cuckoo set of " + std::to_string(shape.buckets) +
                                       " buckets and fingerprints of " +
-                                      std::to_string(shape.fingerprint_bits) + " bits can not be"};
+                                      std::to_string(shape.fingerprint_bits) + " bits cannot be"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 

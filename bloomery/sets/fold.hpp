@@ -7,7 +7,7 @@
 // the same keys. The number of probes stays, where a plan for the smaller size might choose
 // another: so at the same rate a folded set may be a little larger than a planned one.
 // Limits:  f divides the units of a shape (planned ones from 256 units on divide by 16). Counters
-//          can not be folded: two counters of one key may become one, which would then be raised
+//          cannot be folded: two counters of one key may become one, which would then be raised
 //          twice and lowered once. Fingerprints and built sets have no neighbours to join.
 #pragma once
 
@@ -84,7 +84,7 @@ Result<Owned<K>> folded(const Owned<K>& set, std::uint64_t factor, double rate) 
   const std::uint64_t units = K::fold_units(shape);
   if (factor == 0 || units % factor != 0)
     return Error{Code::impossible, "a set of " + std::to_string(units) +
-                                       " blocks can not be folded by " + std::to_string(factor) +
+                                       " blocks cannot be folded by " + std::to_string(factor) +
                                        "; the factor must divide them"};
   const auto smaller = K::folded(shape, factor);
   auto memory = Memory::make(K::bytes(smaller));

@@ -38,7 +38,7 @@ std::size_t from_bools(const bool* answers, std::size_t first, std::size_t n, Si
 
 }  // namespace detail
 
-// An Error when the body can not take more; what was added before stays.
+// An Error when the body cannot take more; what was added before stays.
 template <class Body, KeySource<typename Body::Input> Source, class Sink>
 Result<std::size_t> add_in_groups(Body& body, const Source& source, Sink&& sink) {
   typename Body::Input inputs[group_keys];

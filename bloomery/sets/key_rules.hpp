@@ -74,7 +74,7 @@ inline void join_rules(KeyRules& rules, const KeyRules& other) {
 inline Result<void> keys_fit(const Hasher& one_hash, const KeyRules& one, const Hasher& other_hash,
                              const KeyRules& other) {
   const auto differ = [](std::string what) {
-    return Error{Code::mismatch, "the sets can not be merged: " + std::move(what)};
+    return Error{Code::mismatch, "the sets cannot be merged: " + std::move(what)};
   };
   if (one_hash.mode() != other_hash.mode()) return differ("one is hashed fast, the other hardened");
   if (one_hash.seed() != other_hash.seed())

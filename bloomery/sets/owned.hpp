@@ -45,7 +45,7 @@ class Owned {
   using Input = typename K::Input;
   static constexpr KindId id = K::id;
 
-  // What was moved from looks at no bytes any more, so that it can not write into its successor.
+  // What was moved from looks at no bytes any more, so that it cannot write into its successor.
   Owned(Owned&& other) noexcept
       : memory_(std::move(other.memory_)),
         kind_(other.kind_),
@@ -180,7 +180,7 @@ class Owned {
     return bloomery::may_contain_all(kind_, source, sink);
   }
 
-  // Why this set can not remove, or null. Ask it before the verbs below.
+  // Why this set cannot remove, or null. Ask it before the verbs below.
   const char* removal_refused() const requires Removable<K> {
     if constexpr (requires { kind_.removal_refused(); })
       return kind_.removal_refused();

@@ -80,7 +80,7 @@ inline double log_factorial(double n) {
 }
 
 // The mean of f(j) over Poisson(mean) chances of j, summed outwards from the likeliest j until the
-// rest can not matter: f(j) <= 1, and rates down to 1e-12 need about ten spreads.
+// rest cannot matter: f(j) <= 1, and rates down to 1e-12 need about ten spreads.
 template <class F>
 double poisson_mean(double mean, F&& f) {
   if (mean > 1e6) return f(mean);  // the spread is below a thousandth there

@@ -44,7 +44,7 @@ Result<Shape> shape_for_rate(std::uint64_t keys, double rate) {
     return sound.error();
   if (!enough_bits(1, static_cast<double>(keys), rate))
     return Error{Code::impossible,
-                 "64-bit hashes can not hold that rate for so many keys; ask for a higher rate"};
+                 "64-bit hashes cannot hold that rate for so many keys; ask for a higher rate"};
   Shape shape{.keys = keys};
   // A millionth of a column is not worth a stretch that is wide.
   const double columns = std::max(1.0, std::floor(-std::log2(rate) + 1e-6));
@@ -286,7 +286,7 @@ Result<void> Ribbon::check(const Shape& shape, std::uint64_t payload_bytes) {
     return Error{Code::damaged, "a ribbon of " + std::to_string(shape.columns) + " columns, " +
                                     std::to_string(shape.shards_1) + " shards of " +
                                     std::to_string(shape.blocks_1) + " blocks and " +
-                                    std::to_string(shape.listed) + " listed keys can not be"};
+                                    std::to_string(shape.listed) + " listed keys cannot be"};
   return check_length(id.name, bytes(shape), payload_bytes);
 }
 

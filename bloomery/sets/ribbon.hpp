@@ -7,9 +7,9 @@
 //
 // Each layer has 4 % fewer rows than keys, so nearly every row is used: 1.004 times the floor of
 // log2(1/p) bits a key from 100,000 keys on. Keys that do not fit are bumped, and two bits for each
-// 128 starts say whose. No attempt can fail: what the layers can not hold is in the list. Rates
+// 128 starts say whose. No attempt can fail: what the layers cannot hold is in the list. Rates
 // between the powers of two come from a share of wide stretches: 1.016 times the floor at 1 %.
-// Limits:  can not be added to. One key reads two blocks of `columns` words, side by side.
+// Limits:  cannot be added to. One key reads two blocks of `columns` words, side by side.
 // Threads: any number may ask.
 // See:     arXiv 2109.01892; docs/kinds.md "ribbon"; ribbon_test pins the bits.
 #pragma once

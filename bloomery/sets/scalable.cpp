@@ -44,7 +44,7 @@ QuotientTable::Size smallest_with(std::uint64_t room, unsigned quotient_bits) {
   return size;
 }
 
-// With the narrowest fields, at least this wide, with which the table can not cover more than
+// With the narrowest fields, at least this wide, with which the table cannot cover more than
 // `share` by what comes after its first `entries`; as wide as there are hash bits when none are
 // wide enough. Slots as many as the words of its blocks have room for.
 QuotientTable::Size with_fields(QuotientTable::Size size, double entries, double share,
@@ -92,12 +92,12 @@ Result<Scalable::Shape> Scalable::plan(const Want& want) {
     return sound.error();
   if (want.rate < lowest_rate)
     return Error{Code::impossible,
-                 "a set that grows can not go below a rate of 1e-9, since each step has only a "
+                 "a set that grows cannot go below a rate of 1e-9, since each step has only a "
                  "share of it; use blocked with a number of keys, or hash-set"};
   Shape shape = smallest_with(keys, QuotientTable::least_quotient_bits);
   shape = with_fields(shape, 0, want.rate * first_share, 2);
   if (expected_rate(shape, keys) > want.rate * first_share)
-    return Error{Code::impossible, "64-bit hashes can not tell " + std::to_string(keys) +
+    return Error{Code::impossible, "64-bit hashes cannot tell " + std::to_string(keys) +
                                        " keys apart at this rate; ask for a higher one"};
   return shape;
 }
@@ -297,7 +297,7 @@ Result<void> Scalable::intersect(const Scalable& other) {
 }
 
 Error Scalable::full_error() const {
-  return {Code::full, "the set can not grow beyond its " + detail::shown_bytes(bytes()) +
+  return {Code::full, "the set cannot grow beyond its " + detail::shown_bytes(bytes()) +
                           ": no more memory is allowed or to be had"};
 }
 

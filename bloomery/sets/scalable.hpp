@@ -68,7 +68,7 @@ class Scalable {
   Added add_shared(Hash hash);
   bool may_contain(Hash hash) const;
   bool may_contain_shared(Hash hash) const;
-  // An Error when the set can not grow; what was added before stays.
+  // An Error when the set cannot grow; what was added before stays.
   Result<std::size_t> add_all(std::span<const Hash> hashes, bool* fresh);
   void may_contain_all(std::span<const Hash> hashes, bool* answers) const;
 

@@ -60,7 +60,7 @@ class SpectralBloom {
     const auto keys = static_cast<double>(want.keys);
     if (!enough_bits(1, keys, want.rate))
       return Error{Code::impossible,
-                   "64-bit hashes can not hold that rate for so many keys; ask for a higher rate"};
+                   "64-bit hashes cannot hold that rate for so many keys; ask for a higher rate"};
     if (want.most_count > widest_count)
       return Error{Code::impossible, "a counter of 32 bits counts to 4294967295 and no further"};
     const double exact_counters = plan::classic_bits(keys, want.rate);
@@ -78,7 +78,7 @@ class SpectralBloom {
                                       " counters of " + std::to_string(shape.counter_bits) +
                                       " bits, " + std::to_string(shape.probes) +
                                       " probes and selection " + std::to_string(shape.selection) +
-                                      " can not be"};
+                                      " cannot be"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 

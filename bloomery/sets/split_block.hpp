@@ -51,7 +51,7 @@ class SplitBlock {
     if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
     if (want.rate < lowest_rate)
       return Error{Code::impossible,
-                   "split-block can not go below a rate of 1e-7: 32 bits of hash "
+                   "split-block cannot go below a rate of 1e-7: 32 bits of hash "
                    "tell the keys of a block apart; use blocked or classic"};
     const double blocks_per_key = plan::smallest(
         1e-4, 16, [&](double blocks) { return plan::split_rate(1 / blocks) <= want.rate; });
@@ -64,8 +64,8 @@ class SplitBlock {
 
   static Result<void> check(const Shape& shape, std::uint64_t payload_bytes) {
     if (shape.blocks == 0 || shape.blocks > most_blocks)
-      return Error{Code::damaged, "a split-block filter of " + std::to_string(shape.blocks) +
-                                      " blocks can not be"};
+      return Error{Code::damaged,
+                   "a split-block filter of " + std::to_string(shape.blocks) + " blocks cannot be"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 

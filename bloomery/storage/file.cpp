@@ -45,7 +45,7 @@ std::optional<std::string> odd_file(unsigned mode) {
 }
 
 Error can_not_read(const std::string& name, int number) {
-  return {Code::io, name + " can not be read: " + system_text(number)};
+  return {Code::io, name + " cannot be read: " + system_text(number)};
 }
 
 // Where a chain of symbolic links ends, whether or not anything is there.
@@ -176,7 +176,7 @@ Result<Memory> StoredFile::map(Reading reading) const {
                        file_.number(), 0);
   if (start == MAP_FAILED)
     return Error{errno == ENOMEM ? Code::no_memory : Code::io,
-                 name_ + " can not be mapped: " + system_text(errno)};
+                 name_ + " cannot be mapped: " + system_text(errno)};
   std::shared_ptr<void> owner(start, [bytes](void* at) { ::munmap(at, bytes); });
   struct stat facts {};
   if (::fstat(file_.number(), &facts) != 0) return can_not_read(name_, errno);
@@ -219,8 +219,8 @@ Result<void> StoredFile::load(std::span<const std::byte> mapped) const {
 Error DurableFile::refused(const std::string& what, int number) const {
   const Code code = number == EEXIST ? Code::exists : Code::io;
   if (number == ENOSPC || number == EDQUOT)
-    return {code, name_ + " can not be written: the disk is full; make room and try again"};
-  return {code, name_ + " can not be written: " + what + system_text(number)};
+    return {code, name_ + " cannot be written: the disk is full; make room and try again"};
+  return {code, name_ + " cannot be written: " + what + system_text(number)};
 }
 
 Result<DurableFile> DurableFile::create(const std::filesystem::path& target, Overwrite overwrite,
@@ -264,7 +264,7 @@ DurableFile::DurableFile(DurableFile&& other) noexcept
       file_(std::move(other.file_)) {}
 
 // Not mkostemp, which fixes mode 0600: with open() the umask and the directory's default access
-// list decide, and the umask can not be asked for without changing it under other threads.
+// list decide, and the umask cannot be asked for without changing it under other threads.
 Result<void> DurableFile::make_temporary(unsigned mode) {
 #ifdef O_TMPFILE
   // A file without a name goes away with its process, however that ends. It gets its name through
@@ -309,7 +309,7 @@ Result<void> DurableFile::reserve(std::uint64_t bytes) {
   const auto length = static_cast<off_t>(bytes);
   int failed = bytes == 0 ? 0 : EINTR;
   while (failed == EINTR) failed = ::posix_fallocate(file_.number(), 0, length);
-  // File systems that can not reserve say one of these; a full disk is then found by write().
+  // File systems that cannot reserve say one of these; a full disk is then found by write().
   if (failed != 0 && failed != EOPNOTSUPP && failed != EINVAL && failed != ENOSYS)
     return refused("", failed);
   if (unless_interrupted([&] { return ::ftruncate(file_.number(), length); }) != 0)
@@ -335,7 +335,7 @@ Result<detail::Descriptor> DurableFile::lock() const {
   assert(file_.is_open() && "a durable file is locked before commit()");
   detail::Descriptor locked(::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0));
   if (!locked.is_open() || ::flock(locked.number(), LOCK_EX | LOCK_NB) != 0)
-    return Error{Code::io, name_ + " can not be locked: " + system_text(errno)};
+    return Error{Code::io, name_ + " cannot be locked: " + system_text(errno)};
   return locked;
 }
 
@@ -354,16 +354,16 @@ Result<void> DurableFile::commit() {
     return refused("", failed);
   }
   temporary_.clear();
-  // EINVAL: a file system whose directories can not be synced has nothing more to promise.
+  // EINVAL: a file system whose directories cannot be synced has nothing more to promise.
   if (unless_interrupted([&] { return ::fsync(directory_.number()); }) != 0 && errno != EINVAL)
     return Error{Code::io, name_ +
-                               " is written, but its directory can not be synced and a power "
+                               " is written, but its directory cannot be synced and a power "
                                "loss may undo it: " +
                                system_text(errno)};
   return {};
 }
 
-// A link can not replace a file, so what has no name gets a temporary one just before the final
+// A link cannot replace a file, so what has no name gets a temporary one just before the final
 // one. 0, or what the system says.
 int DurableFile::name_temporarily() {
   const std::string own = name_of(file_);

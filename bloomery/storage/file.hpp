@@ -7,7 +7,7 @@
 // Never truncated or written in place: those who have the old file mapped would die of SIGBUS.
 // Limits:  a mapped file that somebody else shortens later still kills the reader, and one that
 //          somebody else overwrites in place may change under it: FileWatch tells afterwards, and a
-//          copy is safe. Where files can not be without a name (O_TMPFILE), and in the moment of
+//          copy is safe. Where files cannot be without a name (O_TMPFILE), and in the moment of
 //          renaming, a process that is killed leaves a file .bloomery-<16 hex digits> behind; it
 //          may be deleted.
 // Threads: one object, one thread; a mapping is as safe as what is done with it.

@@ -83,7 +83,7 @@ Result<void> save_image(const std::filesystem::path& path, const Image& image,
 // Code::not_ours, unsupported or damaged: something is wrong with the bytes. io: they cannot be
 // read. mismatch: the secret key is missing or wrong.
 Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& options = {});
-// Does the file begin like an image? False when it can not be read.
+// Does the file begin like an image? False when it cannot be read.
 bool is_image(const std::filesystem::path& path);
 // What can be read of an image without its secret key.
 struct VerifiedImage {

@@ -29,7 +29,7 @@ struct About {
     return {Code::not_ours, name + " is not a bloomery image: " + what};
   }
   Error unsupported(const std::string& what) const {
-    return {Code::unsupported, name + " can not be read by this version: " + what};
+    return {Code::unsupported, name + " cannot be read by this version: " + what};
   }
   Error damaged(const std::string& what) const {
     return {Code::damaged,
@@ -252,7 +252,7 @@ Result<void> check_padding(const About& about, const Layout& layout,
   return {};
 }
 
-// Of a mapping four mebibytes are loaded at a time, so that a disk that can not read becomes an
+// Of a mapping four mebibytes are loaded at a time, so that a disk that cannot read becomes an
 // Error here and not a signal at the first question.
 Result<void> check_chunks(const About& about, const StoredFile* mapped, const Head& head,
                           std::span<const std::byte> image) {

@@ -24,7 +24,7 @@ constexpr std::size_t piece_bytes = 16 * detail::chunk_bytes;
 Result<void> check_savable(const std::filesystem::path& path, const Image& image) {
   const auto refused = [&](const Error& error) {
     const Code code = error.code == Code::damaged ? Code::bad_input : error.code;
-    return Error{code, path.string() + " can not be saved: " + error.sentence};
+    return Error{code, path.string() + " cannot be saved: " + error.sentence};
   };
   if (auto sound = detail::check_form(image.parts); !sound) return refused(sound.error());
   for (std::size_t i = 0; i < image.parts.parts.size(); ++i) {
@@ -89,7 +89,7 @@ Result<Plan> make_plan(const std::filesystem::path& path, const Image& image) {
   for (const Part& part : image.parts.parts) lengths.push_back(part.payload.size());
   auto layout = detail::lay_out(detail::directory_bytes_of(image), lengths);
   if (!layout)
-    return Error{Code::impossible, path.string() + " can not be saved: no file is that long"};
+    return Error{Code::impossible, path.string() + " cannot be saved: no file is that long"};
   Plan plan;
   plan.layout = std::move(*layout);
   plan.directory = detail::encode_directory(image, plan.layout.payloads);

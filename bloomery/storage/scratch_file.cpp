@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t most_at_once = std::size_t{1} << 30;
 
 Error can_not_be_made(const std::string& directory, const std::string& why) {
-  return {Code::io, "a temporary file can not be made in " + directory + ": " + why +
+  return {Code::io, "a temporary file cannot be made in " + directory + ": " + why +
                         "; set TMPDIR to a directory of yours"};
 }
 
@@ -52,7 +52,7 @@ Error ScratchFile::refused(int error_number) const {
                           " is full, where lines are kept aside until all are read; make room, or "
                           "set TMPDIR to a directory that has more, and run again"};
   return {Code::io,
-          "a temporary file in " + directory_ + " can not be used: " + std::strerror(error_number)};
+          "a temporary file in " + directory_ + " cannot be used: " + std::strerror(error_number)};
 }
 
 Result<void> ScratchFile::write(std::uint64_t offset, std::span<const char> bytes) {

@@ -167,7 +167,7 @@ TEST(QuotientTable, AMultisetIsNoSetAndASetNoMultiset) {
   };
   EXPECT_TRUE(QuotientTable::open(size, copy(copies), true));
   EXPECT_FALSE(QuotientTable::open(size, copy(copies)));
-  // A prefix that is shorter than the others can not be removed as one of them.
+  // A prefix that is shorter than the others cannot be removed as one of them.
   auto wider = QuotientTable::make({8, 60, 8}).value();
   ASSERT_TRUE(QuotientTable::pour(copies, wider));
   EXPECT_FALSE(QuotientTable::open({8, 60, 8}, copy(wider), true));

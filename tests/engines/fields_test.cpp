@@ -131,7 +131,7 @@ TEST(Fields, TsvHasNoQuotes) {
 TEST(Fields, PathsIntoJson) {
   const auto cutter = FieldCutter::make({.part = KeyPart::json, .json_paths = {".a.b"}}).value();
   EXPECT_EQ(cut(cutter, R"({"a":{"b":5}})"), "5");
-  EXPECT_EQ(cut(cutter, "text"), "! it is no JSON object or array");
+  EXPECT_EQ(cut(cutter, "text"), "! it is not a JSON object or array");
 }
 
 // Red means that sets made before are no longer understood.

@@ -55,7 +55,7 @@ TEST(JsonPath, NamesAreFoundEscapedOrNot) {
 
 TEST(JsonPath, SaysWhyThereIsNone) {
   constexpr const char* absent = "! its JSON has no such key";
-  constexpr const char* none = "! it is no JSON object or array";
+  constexpr const char* none = "! it is not a JSON object or array";
   EXPECT_EQ(key(R"({"b":1})", ".a"), absent);
   EXPECT_EQ(key(R"({"b":"\\"})", ".a"), absent);
   EXPECT_EQ(key(R"({"a":1})", ".a.b"), absent);
@@ -81,7 +81,7 @@ TEST(JsonPath, RefusesWhatIsNoPath) {
 
 // The parser gave up such a document, and rewinding it afterwards crashed.
 TEST(JsonPath, BrokenDocumentsAreGivenUp) {
-  constexpr const char* none = "! it is no JSON object or array";
+  constexpr const char* none = "! it is not a JSON object or array";
   EXPECT_EQ(key(R"([}"\e"])", ".[2]"), none);
   EXPECT_EQ(key(R"([1,}"\e"])", ".[5]"), none);
   EXPECT_EQ(key(R"({]"\e":1})", ".a"), none);
@@ -136,7 +136,7 @@ void expect_same_key(const std::string& record, const std::string& path, std::ui
   if (!is_plain_json(record, parsed)) return;
   ++compared;
   if (!parsed.is_structured()) {
-    EXPECT_EQ(found, "! it is no JSON object or array") << record;
+    EXPECT_EQ(found, "! it is not a JSON object or array") << record;
     return;
   }
   const json* const there = find_in(parsed, parse_json_path(path).value());

@@ -47,7 +47,7 @@ TEST(LineKeys, ARecordWithoutAKeyHasNone) {
     EXPECT_EQ(std::vector<std::uint32_t>(keys.without_key().begin(), keys.without_key().end()),
               (std::vector<std::uint32_t>{0, 2}));
   }
-  EXPECT_EQ(keys.why_none("x"), "has no key, because it is no JSON object or array: 'x'");
+  EXPECT_EQ(keys.why_none("x"), "has no key, because it is not a JSON object or array: 'x'");
   EXPECT_EQ(keys.why_none(R"({"a":1})"), "");
   EXPECT_EQ(keys.why_none("{}"), "has no key, because its JSON has no such key: '{}'");
 }

@@ -75,7 +75,7 @@ TEST(Cascade, TextsAndHashesAreKeysToo) {
   EXPECT_EQ(by_hash->rules().form, KeyForm::hash);
 }
 
-// Keys that the filter can not tell apart, and every hash at an edge of the list.
+// Keys that the filter cannot tell apart, and every hash at an edge of the list.
 TEST(Cascade, AllowedKeysWithTheLowHalfOfABlockedOneAreListed) {
   std::vector<WideHash> blocked;
   std::vector<WideHash> allowed;

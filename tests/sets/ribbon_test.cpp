@@ -182,7 +182,7 @@ TEST(Ribbon, TheBytesDependOnTheKeysAloneNotOnTheirOrder) {
   }
 }
 
-// Goes red when any bit of the law changes: then images written before can not be read.
+// Goes red when any bit of the law changes: then images written before cannot be read.
 TEST(Ribbon, GoldenBytesOfASmallSet) {
   const auto built = build(hashes_of(0, 1'000), {.rate = 0.01}).value();
   const std::span<const std::byte> bytes = built.memory.bytes();

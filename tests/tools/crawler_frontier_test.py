@@ -291,7 +291,7 @@ class CrawlerFrontierTest(unittest.TestCase):
     def test_a_server_that_was_flushed_is_no_crawl_that_is_complete(self):
         for how in ("FLUSHALL", "FLUSHDB", "restart"):
             with self.subTest(how=how), RedisServer() as server:
-                # Both shall be at work then: b can not end while pages are in the hand of a.
+                # Both shall be at work then: b cannot end while pages are in the hand of a.
                 first = self.start("a", self.small, url=self.url(server))
                 first.wait_for_pages(1_000)
                 first.process.send_signal(signal.SIGSTOP)
@@ -397,10 +397,10 @@ class CrawlerFrontierTest(unittest.TestCase):
 
         rest = ("--graph", self.small.file, "--worker", "w", *self.small.seeds)
         self.assertIn("are needed", refused("--worker", "w"))
-        self.assertIn("can not have a ttl", refused("--frontier", self.url(more="?ttl=1h"), *rest))
+        self.assertIn("cannot have a ttl", refused("--frontier", self.url(more="?ttl=1h"), *rest))
         self.assertIn("takes a number above 0", refused("--keys", "-3"))
         self.assertIn("there is no option", refused("--nonsense", "3"))
-        self.assertIn("can not be read", refused("--frontier", self.url(), "--graph", "/no/such",
+        self.assertIn("cannot be read", refused("--frontier", self.url(), "--graph", "/no/such",
                                                  "--worker", "w", *self.small.seeds))
         self.assertIn("yet: begin it with a SEED_URL",
                       refused("--frontier", self.url(more=".none"), *rest[:4]))

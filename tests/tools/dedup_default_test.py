@@ -64,7 +64,7 @@ class DedupDefault(unittest.TestCase):
         self.assertLess(os.path.getsize(self.path("s.set")), 9 * 90_000)
         for words, told in ((["--exact"], b"is not exact but a compact"),
                             (["-p", "1e-6"], b"keeps whole 64-bit hashes"),
-                            (["--window", "10"], b"is no window but a compact")):
+                            (["--window", "10"], b"is a compact, not a window")):
             ran = self.run_dedup("--state", "s.set", *words, stdin=second, code=2)
             self.assertIn(told, ran.stderr)
             self.assertEqual(ran.stdout, b"")

@@ -351,7 +351,7 @@ class Memory(Edges):
     def test_what_does_not_fit(self):
         subprocess.run("seq 6000000 > in", shell=True, cwd=self.folder)
         cases = [
-            # A file is counted before, a pipe can not be.
+            # A file is counted before, a pipe cannot be.
             ('"$B" dedup -m 20M in', 2, r"error: about [0-9,]+ different lines do not fit"),
             ('"$B" dedup -m 20M --exact in', 2, r"error: about [0-9,]+ different lines do not fit"),
             ('"$B" dedup -m 20M -n 6M in', 2, r"error: 6,000,000 keys \(--keys\) do not fit"),

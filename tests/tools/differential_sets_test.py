@@ -24,7 +24,7 @@ LOSSY_KINDS = ["blocked", "classic", "split-block", "counting", "spectral", "cuc
 
 
 def stripped(line):
-    """The key of a line in a set file: one carriage return at its end is no part of it."""
+    """The key of a line in a set file: one carriage return at its end is not part of it."""
     return line[:-1] if line.endswith(b"\r") else line
 
 
@@ -507,7 +507,7 @@ class Plans(Differential):
 
 
 class Refusals(Differential):
-    """What can not be answered rightly is an error; nothing is written over."""
+    """What cannot be answered rightly is an error; nothing is written over."""
 
     def test_every_verb(self):
         lines = self.write(b"a\nb\n")

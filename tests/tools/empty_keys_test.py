@@ -128,7 +128,7 @@ class Dedup(Test):
         self.assertEqual(self.good(*words, "one"), b"id,mail\n1,a@x.org\n")
 
     def test_a_killed_run_with_a_state_prints_kept_records_once(self):
-        """A state that is saved in the middle must not lie behind a record that it can not know."""
+        """A state that is saved in the middle must not lie behind a record that it cannot know."""
         lines = b"".join(b"%d,%s\n" % (i, b"" if i % 7 == 3 else b"k%d" % i) for i in range(2000))
         words = ["dedup", "-k", "2", "-t", ",", "--state", "seen", "-o", "out"]
         words += ["--checkpoint", "1ms"]

@@ -193,7 +193,7 @@ class IpVisitors(unittest.TestCase):
         (foreign / "current").symlink_to("elsewhere")
         code, _, report = visitors("--state", foreign, given=b"2.2.2.2\n")
         self.assertEqual(code, 2)
-        self.assertIn("is no generation", report)
+        self.assertIn("is not a generation", report)
 
     def test_missing_files_and_unknown_flags(self):
         code, _, report = visitors(self.folder / "none.log")

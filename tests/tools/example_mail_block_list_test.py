@@ -190,7 +190,7 @@ class MailBlockList(unittest.TestCase):
         bad = self.file("b.txt", ["a@x", "", "no address", "@x", "y@"])
         code, _, report = mail_list("update", "--state", self.state, bad)
         self.assertEqual(code, 2)
-        self.assertIn(f"{bad}, line 2: '' is no e-mail address", report)
+        self.assertIn(f"{bad}, line 2: '' is not an e-mail address", report)
         self.assertFalse(self.state.exists())
         self.assertEqual(count_of(self.update("--skip-bad", bad), "bad lines left out"), 4)
         self.assertEqual(self.answers(["a@x", "", "@x"]), ["blocked", "bad", "bad"])

@@ -72,7 +72,7 @@ class Csv(Test):
         text = b'k,v\r\n"a\r\nb",1\r\n"a\nb",2\n"a\r\nb",3\r\n"a\rb",4\n"a\nb",5'
         kept = b'k,v\r\n"a\r\nb",1\r\n"a\nb",2\n"a\rb",4\n'
         self.assertEqual(self.dedup("--csv", "--column", "k", stdin=text), kept)
-        # The carriage return at the end of a record is no part of its last field.
+        # The carriage return at the end of a record is not part of its last field.
         text = b'v,k\r\n1,a\r\n2,a\n3,"a"\r\n4,"a"\n5,b'
         self.assertEqual(self.dedup("--csv", "--column", "k", stdin=text), b"v,k\r\n1,a\r\n5,b\n")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keys of several parts and sets that can not have them, or that have nothing else.
+"""Keys of several parts and sets that cannot have them, or that have nothing else.
 
     BLOOMERY=path/to/bloomery key_parts_test.py
 

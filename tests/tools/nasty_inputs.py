@@ -35,7 +35,7 @@ class Record(NamedTuple):
 
 
 def lines_of(content, delimiter=b"\n"):
-    """The lines of a text, as the documents have it: a mark is no part of the first, UTF-16 with a
+    """The lines of a text, as the documents have it: a mark is not part of the first, UTF-16 with a
     mark is read as UTF-8, and a last line without its delimiter is a line."""
     if content.startswith(MARK):
         content = content[len(MARK):]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Inputs that are plausible and odd: lists of a few lines that come again and again, JSON lines of
 many megabytes, blank lines among numbers, files that are empty, cut while they are read, or no
-files at all, and outputs that can not be written.
+files at all, and outputs that cannot be written.
 
     BLOOMERY=path/to/bloomery odd_inputs_test.py
 """

@@ -220,7 +220,7 @@ class Refusals(OneServer):
                 self.refused(server, sentence, "dedup", "--state", url, *flags, input="b\n")
         for flags in ["--kind=cuckoo", "--memory=1M", "--like=" + url]:
             self.refused(server, "Redis server", "build", "-f", "-o", url, flags, input="b\n")
-        self.refused(server, "can not be removed", "remove", url, input="a\n")
+        self.refused(server, "cannot be removed", "remove", url, input="a\n")
 
     def test_keys_that_are_something_else(self):
         server = self.server()
@@ -230,7 +230,7 @@ class Refusals(OneServer):
         for name in ["text", "hash", "later"]:
             for words in [["info"], ["check"], ["dedup", "--state"], ["build", "-f", "-o"]]:
                 with self.subTest(name=name, words=words):
-                    self.refused(server, "no Bloomery set", *words, self.url(server, name),
+                    self.refused(server, "not a Bloomery set", *words, self.url(server, name),
                                  stdin=subprocess.DEVNULL)
         self.refused(server, "there is no set", "check", self.url(server, "none"), input="a\n")
 
@@ -276,8 +276,8 @@ class Refusals(OneServer):
             ("redis://localhost", "name of the set"),
             ("redis://localhost/0", "name of the set"),
             ("REDIS://localhost/0", "name of the set"),
-            ("redis://localhost/x/seen", "no number"),
-            ("redis://localhost/0/se en", "no URL"),
+            ("redis://localhost/x/seen", "not a number"),
+            ("redis://localhost/0/se en", "not a URL"),
             ("redis://localhost/0/se%7Ben", "braces"),
             ("redis://localhost:99999/0/seen", "port"),
             ("redis:///0/seen", "host"),
@@ -401,7 +401,7 @@ class BrokenServers(OneServer):
     def test_a_port_where_nobody_listens(self):
         begin = time.monotonic()
         said = run("check", f"redis://{HOST}:{free_port()}/0/seen", code=2, input="a\n").stderr
-        self.assertIn("can not be reached", said)
+        self.assertIn("cannot be reached", said)
         self.assertLess(time.monotonic() - begin, 5)
 
     def listener(self, serve):

@@ -111,7 +111,7 @@ class FullDisks(Test):
             size = self.random.randrange(13_000, 400_000)
             ran = self.ran("dedup", "--state", "S", stdin=self.lines, preexec_fn=limited(size))
             self.assertEqual(ran.returncode, 2, (SEED, size))
-            self.assertIn(b"S can not be written: File too large", ran.stderr)
+            self.assertIn(b"S cannot be written: File too large", ran.stderr)
             self.assertIn(b"does not remember the lines that were printed", ran.stderr)
             self.assertEqual((self.folder / "S").read_bytes(), before)
             self.assertEqual(self.left_behind(), [])
@@ -145,7 +145,7 @@ class FullDisks(Test):
             words = [*words, "in"]
             ran = self.ran(*words, preexec_fn=limited(5000))
             self.assertEqual(ran.returncode, 2, words)
-            self.assertIn(b"can not be written: File too large", ran.stderr)
+            self.assertIn(b"cannot be written: File too large", ran.stderr)
         self.assertEqual((self.folder / "F").read_bytes(), before)
         self.assertEqual((self.folder / "in").read_bytes(), self.lines)
         self.assertEqual(sorted(os.listdir(self.folder)), ["F", "in"])

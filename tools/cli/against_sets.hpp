@@ -25,7 +25,7 @@ class AgainstSets {
     bool list = false;
   };
 
-  // Opens all of them; refuses what can not be asked with lines, and warns of what is overfull.
+  // Opens all of them; refuses what cannot be asked with lines, and warns of what is overfull.
   void open(const DedupFlags& flags, When progress, Messages& messages);
   // Their addresses stay.
   std::span<const One> each() const { return sets_; }

@@ -13,7 +13,7 @@
 namespace bloomery::cli {
 namespace {
 
-// Of a file that can not be opened it does not matter: the next to open it says why.
+// Of a file that cannot be opened it does not matter: the next to open it says why.
 bool hardened(const std::string& path) {
   if (is_remote(path)) {
     const auto set = RedisSet::open(remote_address(path));

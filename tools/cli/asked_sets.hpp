@@ -45,7 +45,7 @@ class AskedSets {
     std::uint64_t matched = 0;                    // lines, of all batches
   };
 
-  // Refuses what can not be asked with lines. The key is for those of them that are hardened; there
+  // Refuses what cannot be asked with lines. The key is for those of them that are hardened; there
   // must be one. `reading` hears the name of each file before it is read.
   AskedSets(const std::vector<std::string>& paths, const AskFlags& flags,
             const std::function<void(const std::string&)>& reading, Messages& messages);

@@ -49,7 +49,7 @@ namespace {
 
 // Above this, hashes of all lines would take more than a gibibyte; files are read twice instead.
 constexpr std::uint64_t most_gathered = std::uint64_t{1} << 27;
-// Static kinds can not be read twice: hashes of all lines, up to 16 GiB of them.
+// Static kinds cannot be read twice: hashes of all lines, up to 16 GiB of them.
 constexpr std::uint64_t most_gathered_static = std::uint64_t{1} << 31;
 constexpr Range range_of_pipes{0, 0xffff'ffff};
 
@@ -214,7 +214,7 @@ AnySet make_set(const Order& order, const Want& want) {
   AnySet set = AnySet::make(order.row->id.name, want, order.hasher).value();
   if (!order.shape.empty() && order.shape != set.shape_facts())
     refuse(
-        "the set of --like has a shape that its keys and rate do not give; it can not be "
+        "the set of --like has a shape that its keys and rate do not give; it cannot be "
         "copied");
   note_rules(set, order);
   return set;
@@ -439,7 +439,7 @@ std::uint64_t pass_number_fields(Feed& feed, const std::optional<Range>& range, 
       const auto place = [&] { return feed.keys().place_of(feed.keys().line_of(i), inputs); };
       const auto number = parse_integer(keys[i], IntegerFormat::text);
       if (!number)
-        refuse(fmt::format("{}: {} is no unsigned decimal integer, and a {} holds integers",
+        refuse(fmt::format("{}: {} is not an unsigned decimal integer, and a {} holds integers",
                            place(), quoted(keys[i]), feed.order().row->id.name));
       if (range && (*number < range->low || *number > range->high))
         refuse(fmt::format("{}: {} is outside the range {}..{}; give a wider range", place(),
@@ -450,7 +450,7 @@ std::uint64_t pass_number_fields(Feed& feed, const std::optional<Range>& range, 
   });
 }
 
-// Calls `take(numbers)` for every batch of one pass; a line that is no number of the range is an
+// Calls `take(numbers)` for every batch of one pass; a line that is not a number of the range is an
 // error with its place.
 template <class Take>
 std::uint64_t pass_numbers(Feed& feed, const std::optional<Range>& range, Take&& take) {

@@ -61,7 +61,7 @@ Order order_like(const BuildFlags& flags) {
         "and --crlf out");
   const SetFile like = open_set(*flags.like, flags.hash.key_file, Verify::header);
   if (!flags.allow.empty() || like.set.lists())
-    refuse("a cascade can not be united with another, so --like is of no use with --allow");
+    refuse("a cascade cannot be united with another, so --like is of no use with --allow");
   Order order;
   order.row = AnySet::find_row(like.set.kind().name);
   order.hasher = like.set.hasher();

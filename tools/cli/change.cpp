@@ -137,7 +137,7 @@ class Change {
       : flags_(flags), messages_(messages) {
     if (!is_remote(flags.set)) {
       lock_.emplace(flags.set, messages);
-      // Of a file that can not be watched the next line says why.
+      // Of a file that cannot be watched the next line says why.
       if (auto watch = FileWatch::begin(flags.set)) watch_.emplace(std::move(*watch));
     }
     file_.emplace(opened());
@@ -208,7 +208,7 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   Change change(flags, "add", messages);
   AnySet& set = change.set();
-  // A kind that can not says so also when no line comes.
+  // A kind that cannot says so also when no line comes.
   if (set.input() == InputForm::hashed)
     if (const auto none = set.add_all(std::span<const std::string_view>()); !none)
       refuse_file(flags.set, none.error());
@@ -265,7 +265,7 @@ Exit run_remove(const ChangeFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   Change change(flags, "remove", messages);
   AnySet& set = change.set();
-  // A kind that can not says so also when no line comes.
+  // A kind that cannot says so also when no line comes.
   if (set.input() == InputForm::hashed)
     if (const auto none = set.remove_all(std::span<const std::string_view>()); !none)
       refuse_file(flags.set, none.error());

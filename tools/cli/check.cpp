@@ -74,7 +74,7 @@ Each set is asked by its own rules, which are stored in F: carriage returns that
 build dropped are dropped here too before asking, and keys are normalised as there;
 lines are printed as they came. -k, --csv and --json-key take a part of each line
 (and of LIST) as the key; the header of CSV is printed first. Sets of the kinds
-bitmap and two-bit are asked with unsigned integers; a line that is none is an
+bitmap and two-bit are asked with unsigned integers; any other line is an
 error.
 
 F may also be a plain text list, compressed or not, or - for standard input: its
@@ -202,7 +202,7 @@ class Check {
   void second_pass(ConfirmedHits& hits, Counts& counts);
   void print_kept(const ConfirmedHits& hits, Counts& counts);
 
-  // A line that waits for the list, if the input can not be read again.
+  // A line that waits for the list, if the input cannot be read again.
   struct Kept {
     WideHash hash;
     bool hit;

@@ -1,6 +1,6 @@
 // bloomery completions: what a shell needs to complete the words of a command line.
 //
-// Made from the same descriptions as --help, so that they can not disagree: the commands, the flags
+// Made from the same descriptions as --help, so that they cannot disagree: the commands, the flags
 // of each, the words that a flag takes (kinds, formats), names of files elsewhere.
 // See:     completions_test.py, which asks the shells themselves.
 #include <fmt/format.h>

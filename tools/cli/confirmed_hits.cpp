@@ -25,7 +25,7 @@ std::span<const WideHash> ConfirmedHits::hashes(Lines lines, const Inputs& input
     }
   });
   const auto hashes = std::span<WideHash>(hashes_).first(lines.size());
-  // What has no key is no hit, so its zeros are never among the candidates.
+  // A line without a key is not a hit, so its zeros are never among the candidates.
   keys_.keys().spread(hashes);
   return hashes;
 }

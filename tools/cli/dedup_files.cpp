@@ -33,7 +33,7 @@ std::uint64_t size_of(const std::string& path) {
   std::error_code failed;
   const bool exists = std::filesystem::exists(path, failed);
   const std::uint64_t bytes = exists ? std::filesystem::file_size(path, failed) : 0;
-  if (failed) refuse(fmt::format("{} can not be looked at: {}", path, failed.message()));
+  if (failed) refuse(fmt::format("{} cannot be looked at: {}", path, failed.message()));
   return bytes;
 }
 

@@ -23,7 +23,7 @@ bool is_same_file(const std::string& one, const std::string& other) {
   return full_path(one) == full_path(other);
 }
 
-// What a set that others share can not be.
+// What a set that others share cannot be.
 void expect_shareable(const DedupFlags& flags) {
   if (flags.exact || flags.window || flags.size.memory)
     refuse(
@@ -31,7 +31,7 @@ void expect_shareable(const DedupFlags& flags) {
         "--keys and --rate; leave --exact, --window and --memory out");
   if (flags.repeated)
     refuse(
-        "--repeated can not be used with a set on a Redis server: what others have printed would "
+        "--repeated cannot be used with a set on a Redis server: what others have printed would "
         "be told as repeats of this run; use --dups");
   if (flags.checkpoint)
     refuse("a set on a Redis server remembers every line at once; leave --checkpoint out");
@@ -43,11 +43,11 @@ void expect_together(const DedupFlags& flags) {
     refuse("--checkpoint saves a state; name it with --state F");
   if (flags.checkpoint && flags.keys.skip_bad)
     refuse(
-        "--checkpoint can not be used with --skip-bad: lines without a key are not remembered, and "
+        "--checkpoint cannot be used with --skip-bad: lines without a key are not remembered, and "
         "a run that is gone on with would print them again");
   if (flags.checkpoint && (flags.repeated || flags.dups))
     refuse(
-        "--checkpoint can not be used with --repeated or --dups: a run that is gone on with would "
+        "--checkpoint cannot be used with --repeated or --dups: a run that is gone on with would "
         "take what it had read before for repeats");
   const bool prints = !flags.in_place && (!flags.output.path || *flags.output.path == "-");
   if (flags.dups && *flags.dups == "-" && prints)
@@ -73,7 +73,7 @@ void expect_together(const DedupFlags& flags) {
   std::map<std::pair<dev_t, ino_t>, std::string> seen;
   for (const std::string& path : flags.files) {
     if (!is_plain_file(path))
-      refuse(fmt::format("--in-place replaces files, and {} is none", path));
+      refuse(fmt::format("--in-place replaces files, and {} is not a file", path));
     struct stat facts {};
     if (::stat(path.c_str(), &facts) != 0) continue;  // told by who reads it
     const auto [before, first] = seen.try_emplace({facts.st_dev, facts.st_ino}, path);

@@ -81,7 +81,7 @@ std::uint64_t memory_for(const SetWant& want, std::uint64_t set_bytes) {
 }
 
 // With a cap the number of keys is told, or counted, so that nobody hears of it too late. Lines
-// that fit are not counted; those of a pipe can not be.
+// that fit are not counted; those of a pipe cannot be.
 Want fit(Want want, SizedBy& by, const KindRow& row, const SetWant& asked,
          const KeyedLines& lines) {
   const std::uint64_t fitting = fitting_keys(row, want);
@@ -235,7 +235,7 @@ SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path) {
   if (want.exact && !set.exact())
     differs(fmt::format("is not exact but a {}", row.id.name), "--exact");
   if (want.window && !row.forgets)
-    differs(fmt::format("is no window but a {}", row.id.name), "--window");
+    differs(fmt::format("is a {}, not a window", row.id.name), "--window");
   if (want.window && want.window->span.count() != static_cast<std::int64_t>(set.time_span()))
     differs(set.time_span() == 0
                 ? std::string("is a window of lines, not of time")

@@ -58,7 +58,7 @@ struct KeyedLines {
   const DedupRules& how;
 };
 
-// A new set. Refuses a rate that the memory can not hold for the keys that are told, or counted.
+// A new set. Refuses a rate that the memory cannot hold for the keys that are told, or counted.
 SizedSet new_set(const SetWant& want, const KeyedLines& lines);
 
 // An exact set that stays empty, for those who need its hashes only.

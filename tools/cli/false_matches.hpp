@@ -5,7 +5,7 @@
 //    found.of_all({lines, matched});                      what one of them matched
 //    if (found.worth_telling()) messages.warning(...)
 //
-// If the set is wrong: this says how often, on average; it can not say which lines.
+// If the set is wrong: this says how often, on average; it cannot say which lines.
 // Limits:  see engines/expected_false.hpp.
 #pragma once
 

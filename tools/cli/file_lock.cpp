@@ -53,7 +53,7 @@ FileLock::FileLock(const std::string& path, Messages& messages) {
         messages.plain(fmt::format("bloomery: waiting for another change of {}\n", path));
       told = true;
       if (const int failed = wait_for(held_.number()); failed != 0)
-        refuse(fmt::format("{} can not be locked: {}", path, std::strerror(failed)));
+        refuse(fmt::format("{} cannot be locked: {}", path, std::strerror(failed)));
     }
     // Whoever held it has put a new file under the name; that one is to be locked.
     if (is_current(path, held_.number())) return;
@@ -68,7 +68,7 @@ DirectoryLock::DirectoryLock(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path();
   held_ = detail::Descriptor(
       open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
-  // Where directories can not be locked, the second of two says that the first was faster.
+  // Where directories cannot be locked, the second of two says that the first was faster.
   if (held_.is_open()) static_cast<void>(wait_for(held_.number()));
 }
 

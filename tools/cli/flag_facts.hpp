@@ -25,7 +25,7 @@ struct FlagFacts {
   std::string description;
   FlagValue value = FlagValue::none;
   std::string value_name;          // "FILE"
-  std::vector<std::string> words;  // all that the value may be; empty if that is no short list
+  std::vector<std::string> words;  // all that the value may be; empty if the list would be long
   bool file = false;               // the value names a file
   bool repeats = false;            // may be given several times, and all count
 

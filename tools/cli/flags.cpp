@@ -160,11 +160,11 @@ Hasher hasher_of(const HashFlags& flags) {
 
 SecretKey read_key_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  // Anything longer than a key with its newline is no key; do not read it all.
+  // Anything longer than a key with its newline is not a key; do not read it all.
   char bytes[64];
   file.read(bytes, sizeof bytes);
   if (!file.is_open() || file.bad())
-    refuse(fmt::format("the key file {} can not be read: {}", path, std::strerror(errno)));
+    refuse(fmt::format("the key file {} cannot be read: {}", path, std::strerror(errno)));
   const std::string_view text(bytes, static_cast<std::size_t>(file.gcount()));
   if (text.size() == 16) return key_from_bytes(reinterpret_cast<const unsigned char*>(bytes));
   if (const auto key = key_from_digits(text)) return *key;

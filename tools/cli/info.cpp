@@ -53,7 +53,7 @@ and measured high, between which the true rate is, 95 times of 100. --measure=N 
 N; without N so many that the rate is known to about 5 %, for at most 10 seconds.
 Exact kinds let none pass, and nothing is measured.
 
-A number that is none (the rate of nothing, the estimate of a set with every bit
+A number that does not exist (the rate of nothing, the estimate of a set with every bit
 set) is `unknown` or `infinite` here and null in JSON.
 
 Exit codes: 0 good, 2 error.

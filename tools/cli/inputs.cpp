@@ -117,7 +117,7 @@ void add_output_flags(CLI::App& parser, OutputFlags& flags) {
 
 LineWriter open_output(const OutputFlags& flags) {
   if (flags.path && is_remote(*flags.path))
-    refuse("lines can not be written to a Redis server; give -o a file name");
+    refuse("lines cannot be written to a Redis server; give -o a file name");
   if (!flags.path || *flags.path == "-") return LineWriter(STDOUT_FILENO, "standard output");
   expect_not_input(*flags.path);
   auto created =
@@ -154,7 +154,7 @@ void expect_creatable(const std::string& path, bool force) {
 
 std::string set_output(const OutputFlags& flags, std::string_view command) {
   if (!flags.path) refuse(fmt::format("{} needs -o F, the set file to make", command));
-  if (*flags.path == "-") refuse("a set file can not go to standard output; give -o a file name");
+  if (*flags.path == "-") refuse("a set file cannot go to standard output; give -o a file name");
   if (is_remote(*flags.path))
     refuse(fmt::format("{} makes files; only 'bloomery build -o' puts a set on a server", command));
   expect_creatable(*flags.path, flags.force);

@@ -11,7 +11,7 @@
 
 namespace bloomery::cli {
 
-// Refuses files that can not be read, and a standard input at which somebody would have to type:
+// Refuses files that cannot be read, and a standard input at which somebody would have to type:
 // better a hint than a silent wait. Standard input can be given once: a pipe is empty the second
 // time. `command` is for the hint.
 void expect_input(const std::vector<std::string>& files, std::string_view command);
@@ -39,7 +39,7 @@ void add_output_flags(CLI::App& parser, OutputFlags& flags);
 LineWriter open_output(const OutputFlags& flags);
 // Refuses an output that is one of the sets, inputs or lists that are read.
 void expect_own_output(const Word& path, const std::vector<std::string>& read);
-// Where compressed output can not be. `why` ends the sentence, and says what to do.
+// Where compressed output cannot be. `why` ends the sentence, and says what to do.
 void refuse_compressed(const Word& path, std::string_view why);
 void close_output(LineWriter& out);
 // Refuses now what could not be made later: building may take long.

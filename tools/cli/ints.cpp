@@ -47,13 +47,13 @@ A dense map has one bit for each integer of the range (two for once and dups),
 however many there are: 512 MiB or 1 GiB for all of 32 bits. A sparse map goes by
 how many there are: 8 bytes each or less, wherever they lie in 64 bits. The smaller
 one is chosen: a pipe without --range gets a sparse map; files get a first look
-for the smallest and the largest, and a dense map when it is no larger than the
+for the smallest and the largest, and a dense map when it is not larger than the
 files (or 16 MiB). --map makes the choice. If the map becomes larger than --memory,
 files are read several times, a part of the range at a time.
 
 Without --range, missing goes from the smallest to the largest that came.
 
-A line that is no unsigned integer, or one outside the range, is an error with
+A line that is not an unsigned integer, or one outside the range, is an error with
 its place; --skip-bad counts them instead and says so at the end. So is a blank line
 that a number follows; those at the end of a file are passed over. Blanks around a
 number are allowed, signs are not. Nothing is printed before all input was read
@@ -83,7 +83,8 @@ void add_flags(CLI::App& parser, IntsFlags& flags) {
       ->type_name("MEM");
   parser.add_option("--map", flags.map, "auto takes the smaller one")
       ->type_name("auto|dense|sparse");
-  parser.add_flag("--skip-bad", flags.skip_bad, "count what is no number of the range, and go on");
+  parser.add_flag("--skip-bad", flags.skip_bad,
+                  "count lines that are not a number of the range, and go on");
   add_line_flags(parser, flags.lines);
   add_output_flags(parser, flags.output);
   parser.add_flag("--stats", flags.stats, "the report");

@@ -178,7 +178,7 @@ std::optional<Normalizer> normalizer_of(const KeyFlags& flags, const AnySet& set
   if (flags.normalize && (!known || (known->name() != asked->name() &&
                                      !known->name().starts_with(*flags.normalize + "/"))))
     refuse(
-        fmt::format("{}: its keys were {}, so they can not be normalised as '{}'; leave "
+        fmt::format("{}: its keys were {}, so they cannot be normalised as '{}'; leave "
                     "--normalize out",
                     path,
                     stored.empty() ? std::string("taken as they are")

@@ -30,7 +30,7 @@ struct ListRules {
   bool strip_cr = true;
 };
 
-// Whether it has to be read as a list: "-", a pipe, or a file that is no set.
+// Whether it has to be read as a list: "-", a pipe, or a file that is not a set.
 bool is_list(const std::string& path);
 // Refuses an empty file, which may have been a set; warns of any other list that has no line.
 SetFile read_list(const std::string& path, const ListRules& rules, Messages& messages);

@@ -208,14 +208,14 @@ Exit close_stdout(Exit so_far, Messages& messages) {
   if (failed == EPIPE) return so_far;
   // A report that is lost must not look like a change that failed.
   messages.error(fmt::format(
-      "standard output can not be written: {}{}",
+      "standard output cannot be written: {}{}",
       failed == 0 ? "the system refused" : std::strerror(failed),
       last_saved().empty() ? "" : fmt::format("; {} was saved before that", last_saved())));
   return Exit::error;
 }
 
 // A standard descriptor that is closed would be taken by the first file that is opened, and our
-// output would go into it. One that can not be used makes the first use an error instead.
+// output would go into it. One that cannot be used makes the first use an error instead.
 void occupy_closed_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) != -1) continue;

@@ -1,6 +1,6 @@
 // bloomery man: the manual page, in the language of man(7).
 //
-// Made from the same descriptions as --help, so that they can not disagree.
+// Made from the same descriptions as --help, so that they cannot disagree.
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>

@@ -48,7 +48,7 @@ void say(std::string_view text) {
   static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
 }
 
-// Only what a signal handler may call. The program can not go on: the bytes are not there.
+// Only what a signal handler may call. The program cannot go on: the bytes are not there.
 void on_bus_error(int signal, siginfo_t* info, void*) {
   const char* const name = name_of(info->si_addr);
   if (name == nullptr) {

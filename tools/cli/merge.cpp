@@ -159,7 +159,7 @@ be worse, which is a warning. Factors divide the number of blocks; sets planned 
 
 The report on standard output: that of build, with folded_by and bytes_before
 
-Exit codes: 0 good, 1 it can not be folded without losing its rate (nothing is
+Exit codes: 0 good, 1 it cannot be folded without losing its rate (nothing is
 written), 2 error.
 
 Examples:
@@ -182,9 +182,8 @@ Exit run_fold(const FoldFlags& flags, Messages& messages) {
   const std::uint64_t factor = flags.by ? parse_keys("--by", *flags.by).value() : *best;
   if (flags.by && factor == 1) refuse("--by 1 changes nothing; give 2 or more");
   if (factor == 1) {
-    messages.warning(
-        fmt::format("{} can not be folded and hold its keys at {}; nothing was written", flags.set,
-                    print_rate(rate)));
+    messages.warning(fmt::format("{} cannot be folded and hold its keys at {}; nothing was written",
+                                 flags.set, print_rate(rate)));
     return Exit::nothing_found;
   }
   progress.rename("folding");

@@ -70,7 +70,7 @@ void Messages::say(std::string_view word, std::string_view colour, std::string_v
     std::fflush(stdout);
     write_stderr(fmt::format("bloomery: {}{}:{} {}\n", colour, word, plain, sentence));
   } catch (const std::bad_alloc&) {
-    // Piece by piece: the sentence may be that there is no memory.
+    // Piece by piece: the sentence may be that there is not enough memory.
     for (const std::string_view piece :
          {std::string_view("bloomery: "), colour, word, std::string_view(":"), plain,
           std::string_view(" "), sentence, std::string_view("\n")})

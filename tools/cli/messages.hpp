@@ -32,7 +32,7 @@ class Messages {
 
   // Draws over the bar that is there; an empty line wipes it.
   void bar(std::string_view line);
-  // How many letters a bar may have: one that is wrapped by the terminal can not be drawn over.
+  // How many letters a bar may have: one that is wrapped by the terminal cannot be drawn over.
   std::size_t columns() const;
 
  private:

@@ -2,7 +2,7 @@
 // that its repeats are copies.
 //
 // By an exact set of 128-bit hashes beside the one that is filled, 18 to 23 bytes a key: the filled
-// one can not tell, since a key that looks like another would get no copy of its own, and removing
+// one cannot tell, since a key that looks like another would get no copy of its own, and removing
 // the other would remove it.
 // Threads: one.
 #pragma once

@@ -99,9 +99,9 @@ std::pair<double, std::string> failure_of(const ClusterWant& want) {
   if (want.replicas == 0)
     return {for_ever, "is gone with it: there is no replica, so load it again"};
   if (want.masters < least_masters)
-    return {for_ever, "can not be answered: fewer than three masters promote no replica"};
+    return {for_ever, "cannot be answered: fewer than three masters promote no replica"};
   return {node_timeout_seconds,
-          "can not be answered until a replica is promoted; adds not replicated yet are lost"};
+          "cannot be answered until a replica is promoted; adds not replicated yet are lost"};
 }
 
 std::vector<Report> event_rows(const ClusterPlan& plan) {

@@ -1,6 +1,6 @@
 // What a command found out, in order: printed as aligned text for people or as one JSON object.
 //
-// A number that is none becomes null in JSON and "unknown" or "infinite" in text, because JSON has
+// A number that does not exist becomes null in JSON, "unknown" or "infinite" in text: JSON has
 // no word for it and readers of `{"rate": Infinity}` break.
 // Only report.cpp knows a JSON library.
 #pragma once

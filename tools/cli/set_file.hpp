@@ -25,7 +25,7 @@ struct SetFile {
   Uuid uuid{};
   bool key_is_elsewhere = false;
   std::optional<WrittenOutput> output = {};
-  std::shared_ptr<RedisSet> remote = {};        // of a set that is no file, but shared with others
+  std::shared_ptr<RedisSet> remote = {};        // of a set that others share, not a file
   std::shared_ptr<const MappedSet> guard = {};  // of a file that is mapped
 };
 

@@ -25,7 +25,7 @@ std::span<const Ordinal> SetLines::ordinals(Lines keys, Lines lines, const Input
     const auto ordinal = parse_integer(keys[i], IntegerFormat::text);
     if (!ordinal) {
       const std::size_t line = keys_.line_of(i);
-      refuse(fmt::format("{}: {} is no unsigned decimal integer, and a {} holds integers",
+      refuse(fmt::format("{}: {} is not an unsigned decimal integer, and a {} holds integers",
                          keys_.place_of(line, inputs), quoted(lines[line]), set_.kind().name));
     }
     if (outside_ == Outside::refused && (*ordinal < range.low || *ordinal > range.high))

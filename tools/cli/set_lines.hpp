@@ -4,7 +4,7 @@
 //    SetLines keys(file.set, path, flags.keys);
 //    keys.hand(*batch, inputs, [&](auto span) { file.set.add_all(span).value(); });
 //
-// If the set is wrong: nothing here; a line that is no key of this set is an error with its place.
+// If the set is wrong: nothing here; a line that is not a key of it is an error with its place.
 // Threads: one.
 #pragma once
 

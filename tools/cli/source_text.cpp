@@ -21,7 +21,7 @@ bool is_plain(char c) {
          std::string_view("_./:,=@+-").find(c) != std::string_view::npos;
 }
 
-// A backslash and what can not be printed become \\ and \xHH.
+// A backslash and what cannot be printed become \\ and \xHH.
 std::string printable(std::string_view text) {
   std::string shown;
   for (const char c : text) {

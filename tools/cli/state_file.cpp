@@ -45,7 +45,7 @@ SetFile StateFile::open() {
   return open_set_to_change(path_, key_file_);
 }
 
-// What can not be watched can not be opened either, which says why.
+// What cannot be watched cannot be opened either, which says why.
 void StateFile::watch() {
   watch_.reset();
   if (auto begun = FileWatch::begin(path_)) watch_.emplace(std::move(*begun));

@@ -37,7 +37,7 @@ class StateFile {
   SetFile open();
   // An Error, also when somebody else has changed the file.
   Result<void> save(const SetFile& file);
-  // After lines were printed that can not be taken back: throws, and says what becomes of them.
+  // After lines were printed that cannot be taken back: throws, and says what becomes of them.
   void expect_saved(const Result<void>& saved) const;
   // Saves a new set before there is anything in it, so that others wait for this run. Unless it is
   // saved again the file goes with this object.

@@ -29,7 +29,7 @@ std::string named(const TallyFlags& flags) {
 
 void refuse_beside(bool given, const std::string& flag, std::string_view other,
                    std::string_view why) {
-  if (given) refuse(fmt::format("{} can not be used with {}: {}", flag, other, why));
+  if (given) refuse(fmt::format("{} cannot be used with {}: {}", flag, other, why));
 }
 
 }  // namespace

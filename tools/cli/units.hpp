@@ -38,7 +38,7 @@ Result<std::uint64_t> parse_seed(std::string_view flag, std::string_view text);
 std::string print_count(std::uint64_t count);
 // 1500000 as "1.43 MiB".
 std::string print_bytes(std::uint64_t bytes);
-// 0.00999 as "0.999 %", 1e-6 as "1e-06"; the words "unknown" and "infinite" for what is no number.
+// 0.00999 as "0.999 %", 1e-6 as "1e-06"; "unknown", "infinite" for what is not a number.
 std::string print_rate(double rate);
 // Three or four digits that matter; the same two words.
 std::string print_real(double value);

@@ -41,7 +41,7 @@ const char* read_insert(Str** argv, int argc, BloomInsert& insert);
 // Makes the filter in an empty key. Null when it has replied with an error.
 BloomBody* make_bloom(Ctx* ctx, OpenedKey& key, Str* name, BloomOrder order);
 
-// Makes a filter in an empty key from the first piece of a saved one; false if it is none.
+// Makes a filter in an empty key from the first piece of a saved one; false if it is not one.
 bool make_bloom_from(Ctx* ctx, OpenedKey& key, long long next, std::string_view piece);
 
 BloomBody* bloom_in(const OpenedKey& key);

@@ -86,7 +86,7 @@ Result<CompatBloom::Link> CompatBloom::make_link(std::uint64_t entries, double e
   link.bits_per_entry = bits_per_entry_for(error);
   link.probes = probes_for(link.bits_per_entry);
   const double bits = static_cast<double>(entries) * link.bits_per_entry;
-  // Beyond 2^62 bits a double is no count any more, and no machine has them.
+  // Beyond 2^62 bits a double cannot count any more, and no machine has them.
   if (!(bits < 4.6e18)) return Error{Code::no_memory, "the filter would be too large"};
   const std::uint64_t words =
       (std::max<std::uint64_t>(1, static_cast<std::uint64_t>(bits)) + 63) / 64;
@@ -186,7 +186,7 @@ Result<std::unique_ptr<CompatBloom>> CompatBloom::clone() const {
   twin->growth_ = growth_;
   for (const Link& link : links_) {
     auto bits = ServerBytes::copy_of(link.bits);
-    if (!bits) return Error{Code::no_memory, "there is no memory for a copy"};
+    if (!bits) return Error{Code::no_memory, "there is not enough memory for a copy"};
     twin->links_.push_back({.bits = std::move(*bits),
                             .keys = link.keys,
                             .entries = link.entries,

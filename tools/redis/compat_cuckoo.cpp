@@ -55,7 +55,8 @@ Result<std::unique_ptr<CompatCuckoo>> CompatCuckoo::make(const Want& want) {
       .max_iterations = want.max_iterations,
       .expansion = want.expansion == 0 ? 0u : std::bit_ceil(std::uint32_t{want.expansion})};
   if (!cuckoo->grow(want.cap_bytes)) {
-    return Error{Code::no_memory, "there is no memory for the filter, or it exceeds its cap"};
+    return Error{Code::no_memory,
+                 "there is not enough memory for the filter, or it exceeds its cap"};
   }
   return cuckoo;
 }
@@ -66,7 +67,7 @@ Result<void> CompatCuckoo::check(const Fields& fields) {
     return damaged("1 to 65535 iterations");
   }
   if (fields.expansion > 32'768 || (fields.expansion & (fields.expansion - 1)) != 0) {
-    return damaged("an expansion that is no power of two up to 32768");
+    return damaged("an expansion that is not a power of two up to 32768");
   }
   if (!std::has_single_bit(fields.buckets)) return damaged("the buckets are no power of two");
   return {};
@@ -109,7 +110,7 @@ Result<std::unique_ptr<CompatCuckoo>> CompatCuckoo::from_header(std::string_view
   for (std::size_t n = 0; n < tables; ++n) {
     const auto bytes = bytes_of_table(fields, n);
     if (!bytes || *bytes == 0 || __builtin_add_overflow(total, *bytes, &total)) {
-      return damaged("tables of a size that is no number");
+      return damaged("tables of a size that is not a number");
     }
     if (total > cap_bytes) return Error{Code::no_memory, "the filter would exceed its cap"};
   }
@@ -126,7 +127,7 @@ Result<std::unique_ptr<CompatCuckoo>> CompatCuckoo::clone() const {
   twin->fields_ = fields_;
   for (const ServerBytes& table : tables_) {
     auto bytes = ServerBytes::copy_of(table);
-    if (!bytes) return Error{Code::no_memory, "there is no memory for a copy"};
+    if (!bytes) return Error{Code::no_memory, "there is not enough memory for a copy"};
     twin->append_table(std::move(*bytes));
   }
   return twin;

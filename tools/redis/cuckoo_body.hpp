@@ -78,7 +78,7 @@ class CuckooBody : public InServerMemory {
   virtual Piece piece(std::uint64_t position) const = 0;
   // Takes a piece that came with this `next`, after the first.
   virtual bool load_piece(std::uint64_t next, std::string_view bytes) = 0;
-  // Null when there is no memory for it.
+  // Null when there is not enough memory for it.
   virtual std::unique_ptr<CuckooBody> clone() const = 0;
   // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
   virtual std::uint64_t move_parts(const Mover& mover, std::uint64_t from) = 0;

@@ -36,7 +36,7 @@ class FirstHashes {
     return static_cast<std::uint64_t>(std::ranges::count(all(), hash.bits));
   }
 
-  // False: there is no memory, and nothing has changed.
+  // False: there is not enough memory, and nothing has changed.
   bool add(Hash hash) {
     if (!has_room_for(size_ + 1)) return false;
     std::memcpy(bytes_.data() + size_ * sizeof hash.bits, &hash.bits, sizeof hash.bits);
@@ -77,7 +77,8 @@ class FirstHashes {
       return damaged_chunk("it lists hashes that are not there");
     FirstHashes hashes;
     for (std::uint64_t i = 0; i < count; ++i)
-      if (!hashes.add({reader.word()})) return Error{Code::no_memory, "there is no memory for it"};
+      if (!hashes.add({reader.word()}))
+        return Error{Code::no_memory, "there is not enough memory for it"};
     return hashes;
   }
 

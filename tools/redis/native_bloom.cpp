@@ -111,7 +111,7 @@ Result<void> NativeBloom::lay_out() {
   for (const std::uint64_t bits : first_.all()) {
     if (!add_listed({bits})) {
       drop_tables();
-      return Error{Code::full, "the set can not grow: it has all the memory that it may take"};
+      return Error{Code::full, "the set cannot grow: it has all the memory that it may take"};
     }
   }
   first_ = FirstHashes{};
@@ -283,7 +283,7 @@ void NativeBloom::ask_group(std::span<const Hash> hashes, bool* answers) const {
 Error NativeBloom::full_error() const {
   if (!is_whole()) return {Code::full, "not all chunks of the set are loaded yet"};
   if (is_at_capacity()) return {Code::full, "non scaling filter is full"};
-  return {Code::full, "the set can not grow beyond its " + std::to_string(memory_usage()) +
+  return {Code::full, "the set cannot grow beyond its " + std::to_string(memory_usage()) +
                           " bytes: no more memory is allowed or to be had"};
 }
 
@@ -292,7 +292,7 @@ Result<void> NativeBloom::merges_with(const NativeBloom& other) const {
   if (!is_whole() || !other.is_whole())
     return Error{Code::mismatch, "a set is not wholly loaded yet"};
   if (want_.window != 0 || other.want_.window != 0)
-    return Error{Code::unsound, "windows can not be merged: they forget at different times"};
+    return Error{Code::unsound, "windows cannot be merged: they forget at different times"};
   if (want_.hasher != other.want_.hasher)
     return Error{Code::mismatch,
                  "the sets hash with different secrets; reserve one LIKE the other"};
@@ -317,7 +317,7 @@ Result<void> NativeBloom::merge(const NativeBloom& other) {
   if (auto done = lay_out(); !done) return done.error();
   for (const std::uint64_t bits : other.first_.all())
     if (!add_listed({bits}))
-      return Error{Code::full, "the set can not grow: it has all the memory that it may take"};
+      return Error{Code::full, "the set cannot grow: it has all the memory that it may take"};
   if (other.shards_ != nullptr) {
     if (shards_ == nullptr)
       if (auto begun = begin_shards(); !begun) return begun.error();

@@ -108,7 +108,7 @@ Result<NativeBloom> NativeBloom::clone() const {
   set.items_ = items_;
   set.state_ = state_;
   auto listed = first_.clone();
-  if (!listed) return Error{Code::no_memory, "there is no memory for a copy"};
+  if (!listed) return Error{Code::no_memory, "there is not enough memory for a copy"};
   set.first_ = std::move(*listed);
   if (blocked_) {
     auto copy = Blocked::from_part(blocked_->part());
@@ -166,12 +166,12 @@ Result<NativeBloom> NativeBloom::load(std::string_view first, std::uint64_t memo
   const std::uint64_t has_shards = reader->word();
   if (nonscaling > 1 || has_shards > 1 || expansion > 0xffff'ffff || set.items_ > most_adds ||
       (has_shards == 1 && (want.nonscaling || want.window != 0)))
-    return damaged_chunk("it tells of a set that can not be");
+    return damaged_chunk("it tells of a set that cannot be");
   if (auto read = set.read_bits(*reader); !read) return read.error();
   const bool has_bits = set.loading_ != nullptr;
   // Bits are there just when the set was planned with some; only a list has neither.
   if (has_bits != (set.is_blocked() || want.window != 0) && (has_bits || has_shards == 1))
-    return damaged_chunk("it tells of a set that can not be");
+    return damaged_chunk("it tells of a set that cannot be");
   if (!has_bits && has_shards == 0) {
     if (auto read = set.read_listed(*reader); !read) return read.error();
   } else {
@@ -188,7 +188,7 @@ Result<void> NativeBloom::read_listed(ChunkReader& reader) {
   auto listed = FirstHashes::read(reader, want_.window != 0 ? 0 : most_listed);
   if (!listed) return listed.error();
   if (listed->size() != items_ || (want_.nonscaling && items_ > want_.capacity))
-    return damaged_chunk("it tells of a set that can not be");
+    return damaged_chunk("it tells of a set that cannot be");
   const auto bytes = planned_bytes();
   if (!bytes) return bytes.error();
   if (want_.memory_cap != 0 && sizeof *this + *bytes > want_.memory_cap)
@@ -213,7 +213,7 @@ Result<void> NativeBloom::read_bits(ChunkReader& reader) {
   const bool rate_is_sound = part->rate_asked > 0 && part->rate_asked < 1;
   if (which > 2 || is_window != (want_.window != 0) || part->capacity > most_adds ||
       part->adds > most_adds || !rate_is_sound)
-    return damaged_chunk("it tells of bits that can not be");
+    return damaged_chunk("it tells of bits that cannot be");
   auto sound = is_window ? check_shape<WindowBloom>(*part, length)
                          : check_shape<BlockedBloom>(*part, length);
   if (!sound) return sound.error();
@@ -287,7 +287,7 @@ Result<void> NativeBloom::load_shards(ChunkReader& reader) {
   if (is_first) shards_ = std::make_unique<PrefixShards>(PrefixShards::to_load(shards_law()));
   auto done = shards_->load(reader, memory_left());
   if (done) return {};
-  // A whole set stays whole when the first chunk too many is no good.
+  // A whole set stays whole when the first chunk too many is damaged.
   if (is_first) shards_.reset();
   return done.error();
 }

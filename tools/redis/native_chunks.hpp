@@ -28,7 +28,7 @@ struct Chunk {
 };
 
 inline constexpr std::size_t most_chunk_bytes = std::size_t{1} << 20;
-// A set from outside is no larger, whatever its head says.
+// A set from outside is not larger, whatever its head says.
 inline constexpr std::uint64_t most_loaded_bytes = std::uint64_t{1} << 36;
 
 enum class ChunkKind : std::uint8_t { bloom = 1, cuckoo = 2, bits = 3, shards = 4 };

@@ -45,7 +45,7 @@ Result<PrefixShards::Law> law_of(const CuckooWant& want) {
   const double rate = std::min(want.rate, highest_rate);
   const double bits = std::ceil(std::log2(static_cast<double>(most_items_of(want)) / rate));
   if (bits > 60)
-    return Error{Code::impossible, "64-bit hashes can not hold that rate for so many keys"};
+    return Error{Code::impossible, "64-bit hashes cannot hold that rate for so many keys"};
   return PrefixShards::Law{.rate = rate,
                            .prefix_bits = std::max(least_prefix_bits, static_cast<unsigned>(bits)),
                            .first_keys = want.capacity};
@@ -216,7 +216,7 @@ NativeCuckoo::Info NativeCuckoo::info() const {
 Result<NativeCuckoo> NativeCuckoo::clone() const {
   NativeCuckoo set(want_);
   auto listed = first_.clone();
-  if (!listed) return Error{Code::no_memory, "there is no memory for a copy"};
+  if (!listed) return Error{Code::no_memory, "there is not enough memory for a copy"};
   set.first_ = std::move(*listed);
   if (!is_listed()) {
     auto shards = shards_->clone();
@@ -290,7 +290,7 @@ Result<NativeCuckoo> NativeCuckoo::load(std::string_view first, std::uint64_t me
     set.first_ = std::move(*hashes);
   }
   if (!reader->ended_well() || std::max({expansion, bucket_size, max_iterations}) > 0xffff'ffff)
-    return damaged_chunk("it tells of a set that can not be");
+    return damaged_chunk("it tells of a set that cannot be");
   if (auto sound = check(want); !sound) return sound.error();
   const auto law = law_of(want);
   if (!law) return law.error();

@@ -38,7 +38,7 @@ std::uint64_t split_at(unsigned depth) {
 }
 
 Error full_for_memory() {
-  return {Code::full, "the set can not grow: it has all the memory that it may take"};
+  return {Code::full, "the set cannot grow: it has all the memory that it may take"};
 }
 
 // What belongs below one of the 2^depth places of a table, as if the table began there.
@@ -183,7 +183,7 @@ void PrefixShards::enter_in_directory(Shard& shard) {
 
 // -- growing --------------------------------------------------------------------------------------
 
-// A shard that is less than half full and has no slot for a key is none that growing would help.
+// A shard that is less than half full and has no slot for a key would not be helped by growing.
 Result<void> PrefixShards::grow(Shard& shard, std::uint64_t memory_left) {
   const std::uint64_t entries = shard.table.entries();
   if (entries < shard.room / 2) return Error{Code::full, "the keys of the set crowd in one place"};
@@ -382,7 +382,7 @@ Result<void> PrefixShards::load(ChunkReader& reader, std::uint64_t memory_left) 
     if (start != loaded_to_ || depth > most_depth || start % (end_place >> depth) != 0)
       return damaged_chunk("a shard is not where the one before it ends");
     if (std::max({quotient_bits, slots, field_bits}) > 64)
-      return damaged_chunk("a shard has a size that can not be");
+      return damaged_chunk("a shard has a size that cannot be");
     QuotientTable::Size size{static_cast<std::uint32_t>(quotient_bits),
                              static_cast<std::uint32_t>(slots),
                              static_cast<std::uint32_t>(field_bits)};
@@ -391,7 +391,7 @@ Result<void> PrefixShards::load(ChunkReader& reader, std::uint64_t memory_left) 
     const std::uint64_t length = QuotientTable::bytes(size);
     if (length > most_chunk_bytes ||
         (law_.prefix_bits != 0 && depth + quotient_bits + field_bits - 1 != law_.prefix_bits))
-      return damaged_chunk("a shard has a size that can not be");
+      return damaged_chunk("a shard has a size that cannot be");
     const auto bytes = reader.bytes(length);
     if (bytes.size() != length) return damaged_chunk("a shard is cut off");
     if (bytes_ - before + length > memory_left) return full_for_memory();

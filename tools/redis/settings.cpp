@@ -42,7 +42,7 @@ constexpr long long least_cap = 1024;
 constexpr long long most_cap = 1LL << 46;
 
 // While the server hands out the lines of redis.conf. For settings without a line it gives the
-// fallback, which is no reason to overwrite what a line under the other name of the setting said.
+// fallback, which must not overwrite what a line under the other name of the setting said.
 bool lines_are_read = false;
 double fallback_rate = 0;
 
