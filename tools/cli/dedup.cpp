@@ -490,7 +490,7 @@ class DedupRun {
       messages_.warning(fmt::format(
           "{} {} no key and {} {}", print_count(report.no_key),
           report.no_key == 1 ? "line has" : "lines have", report.no_key == 1 ? "was" : "were",
-          flags_.tally.distinct ? "counted, each as a different one" : "printed as they are"));
+          flags_.tally.distinct ? "counted, each as a different one" : "printed unchanged"));
     if (report.empty > 0 && !flags_.keys.empty && !cutter_.whole_line())
       messages_.warning(empty_sentence(report.empty, lines_.csv_separator ? "record" : "line",
                                        "not taken for repeats",
