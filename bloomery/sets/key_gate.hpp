@@ -13,7 +13,8 @@
 // memory, each instruction between two of them delays the next load (docs/benchmarks.md "One by
 // one"). A noted form stays noted, and neither hash nor shape ever changes: once the fast path is
 // open, it stays open.
-// Threads: note_shared and expect_shared by any number at once; the rest as Set::add.
+// Threads: noted, expect_here, note_shared and expect_shared by any number at once; the rest as
+//          Set::add.
 // See:     key_forms_test.
 #pragma once
 
@@ -57,7 +58,10 @@ class KeyGate {
     return *this;
   }
 
-  KeyForm noted() const { return noted_; }
+  // Beside note_shared too, like expect_here.
+  KeyForm noted() const {
+    return std::atomic_ref(const_cast<KeyForm&>(noted_)).load(std::memory_order_relaxed);
+  }
   // Marked as likely, so that the compiler keeps loop invariants in registers although the slow
   // path has a call.
   bool is_open(KeyForm form) const {
@@ -67,7 +71,7 @@ class KeyGate {
 
   // Throws std::logic_error when the set was moved from.
   void expect_here() const {
-    if (noted_ == moved_from) [[unlikely]]
+    if (noted() == moved_from) [[unlikely]]
       throw_moved_from();
   }
   // Throws Failure for a key of a form that could never be found.
@@ -76,9 +80,7 @@ class KeyGate {
       expect_form(noted_, given);
   }
   void expect_shared(KeyForm given) const {
-    const KeyForm held =
-        std::atomic_ref(const_cast<KeyForm&>(noted_)).load(std::memory_order_relaxed);
-    if (held != given) [[unlikely]]
+    if (const KeyForm held = noted(); held != given) [[unlikely]]
       expect_form(held, given);
   }
 
