@@ -54,7 +54,7 @@ Result<bool> RedisInbox::take_item() {
   const std::size_t end = bytes.find('\n', at_);
   if (end == std::string_view::npos) {
     if (bytes.size() - at_ > most_line_bytes) return nonsense("a line without an end");
-    // What is none by its first byte is none at once, not only when it ends.
+    // A wrong first byte is refused at once, not only when the line ends.
     if (at_ < bytes.size() && std::string_view("+-:$*").find(bytes[at_]) == std::string_view::npos)
       return nonsense("a reply that begins with '" + std::string(1, bytes[at_]) + "'");
     return false;
@@ -63,7 +63,7 @@ Result<bool> RedisInbox::take_item() {
   const std::string_view words = bytes.substr(at_ + 1, end - at_ - 2);
   const char type = bytes[at_];
   if (type == '+' || type == '-' || type == ':') {
-    if (type == ':' && !number_in(words)) return nonsense("an integer that is none");
+    if (type == ':' && !number_in(words)) return nonsense("an integer that cannot be read");
     at_ = end + 1;
     item_ended();
     return true;
@@ -71,7 +71,7 @@ Result<bool> RedisInbox::take_item() {
   if (type != '$' && type != '*')
     return nonsense("a reply that begins with '" + std::string(1, type) + "'");
   const auto length = number_in(words);
-  if (!length || *length < -1) return nonsense("a length that is none");
+  if (!length || *length < -1) return nonsense("a length that cannot be read");
   return type == '$' ? take_text(*length, end + 1) : take_array(*length, end + 1);
 }
 

@@ -128,7 +128,7 @@ class RedisRouter {
   std::shared_ptr<RedisCircuits> circuits_ = std::make_shared<RedisCircuits>();
 };
 
-// The value of a line "field:value" of INFO; empty if there is none.
+// The value of a line "field:value" of INFO; empty if it is missing.
 std::string_view info_field(std::string_view info, std::string_view field);
 
 }  // namespace bloomery

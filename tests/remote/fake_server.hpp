@@ -1,4 +1,4 @@
-// What is no Redis server, at a port of its own.
+// A server that does not speak the protocol of Redis, at a port of its own.
 //
 //    FakeServer silent([](int fd, const std::atomic<bool>& stop) { ... });
 //    RedisSet::open(silent.address(300ms));

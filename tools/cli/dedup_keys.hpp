@@ -30,7 +30,7 @@ class DedupKeys {
 
   // Empty where lines are keys as they are. The spelling outlives what is made.
   MakeKeys made_with(const Spelling& spelling);
-  // Learns the columns of a file; empty where there is no header.
+  // Learns the columns of a file; empty without a header.
   std::function<Result<void>(std::size_t, std::string_view)> on_head(
       const std::vector<std::string>& names);
 

@@ -23,7 +23,7 @@ SetFile open_live_set(const std::string& path, const Word& key_file, Verify veri
 // A copy of it as it is now.
 SetFile copy_remote_set(const std::string& url, const Word& key_file);
 
-// The set that a run of dedup shares with others; made if there is none.
+// The set that a run of dedup shares with others; made if it is missing.
 SetFile join_remote_set(const std::string& url, const RedisSet::Wish& wish);
 bool remote_exists(const std::string& url);
 

@@ -43,7 +43,7 @@ class FirstHashes {
     ++size_;
     return true;
   }
-  // The last copy. False: there is none.
+  // The last copy. False if the set has no copy.
   bool remove(Hash hash) {
     const auto hashes = all();
     const auto found = std::find(hashes.rbegin(), hashes.rend(), hash.bits);

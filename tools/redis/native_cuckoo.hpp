@@ -58,7 +58,7 @@ class NativeCuckoo {
   void may_contain_all(std::span<const std::string_view> keys, bool* answers) const;
   // How many copies; more if a stranger looks like it.
   std::uint64_t count(std::string_view key) const;
-  // Takes out one copy; false if there is none.
+  // Takes out one copy; false if the filter has no copy.
   bool remove(std::string_view key);
   Error full_error() const;
 
