@@ -11,6 +11,7 @@
 #include <bloomery/engines/not_text.hpp>
 #include <bloomery/engines/unmarked_text.hpp>
 #include <bloomery/engines/utf16.hpp>
+#include <bloomery/storage/image_layout.hpp>
 
 namespace bloomery {
 namespace {
@@ -19,10 +20,13 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view utf8_mark = "\xef\xbb\xbf"sv;
 constexpr std::string_view utf16_little_mark = "\xff\xfe"sv;
-constexpr std::string_view set_mark =
-    "\x89"
-    "BLMY\r\n\x1a"sv;
 constexpr std::string_view utf16_big_mark = "\xfe\xff"sv;
+
+bool begins(std::string_view bytes, std::string_view mark) { return bytes.starts_with(mark); }
+bool begins_as_set(std::string_view bytes) {
+  return std::ranges::equal(bytes.substr(0, detail::magic.size()), detail::magic, {},
+                            [](char c) { return static_cast<std::uint8_t>(c); });
+}
 
 Error refusal(std::string_view what, std::string_view advice, const TextRules& rules) {
   const bool text = what.starts_with("UTF-");
@@ -32,7 +36,6 @@ Error refusal(std::string_view what, std::string_view advice, const TextRules& r
   return {Code::bad_input, std::move(sentence)};
 }
 
-bool begins(std::string_view bytes, std::string_view mark) { return bytes.starts_with(mark); }
 bool may_begin(std::string_view bytes, std::string_view mark) {
   return bytes.size() < mark.size() && mark.starts_with(bytes);
 }
@@ -162,7 +165,7 @@ class Unpacked final : public Decoder {
     if (const std::string_view codec = compressed_as(first); !codec.empty())
       return refusal("a " + std::string(codec) + " stream inside of a compressed one",
                      "decode the outer one first: zcat FILE | bloomery ...", rules_);
-    if (begins(first, set_mark))
+    if (begins_as_set(first))
       return refusal("a set file of bloomery that was compressed",
                      "decompress it first, and name what comes out", rules_);
     const auto again = open_decompressor(first);
