@@ -21,8 +21,8 @@
 
 #include <bloomery/bits/memory.hpp>
 
-#include <tools/redis/native_bloom.hpp>
-#include <tools/redis/native_cuckoo.hpp>
+#include <bloomery/served/native/native_bloom.hpp>
+#include <bloomery/served/native/native_cuckoo.hpp>
 
 namespace bloomery {
 namespace {
@@ -84,7 +84,7 @@ void grow(Set& set, std::uint64_t keys) {
 
 void reserved() {
   auto set =
-      redis::NativeBloom::make({.rate = 0.01, .capacity = 1'000'000, .hasher = secret}).value();
+      served::NativeBloom::make({.rate = 0.01, .capacity = 1'000'000, .hasher = secret}).value();
   char room[16];
   for (std::uint64_t i = 0; i < 3'000'000; ++i) {
     set.add(key_of('m', i, room));
@@ -97,7 +97,7 @@ void reserved() {
 // Hundreds of keys, as BF.MADD and BF.MEXISTS bring them.
 class Batches {
  public:
-  explicit Batches(redis::NativeBloom& set) : set_(set) {}
+  explicit Batches(served::NativeBloom& set) : set_(set) {}
   void add(const char* what, std::uint64_t first, std::uint64_t count) {
     run(what, 'm', first, count, [&] { set_.add_all(views_, answers_.get()); });
   }
@@ -132,14 +132,14 @@ class Batches {
                sum * 1e3 / static_cast<double>(count), worst);
   }
 
-  redis::NativeBloom& set_;
+  served::NativeBloom& set_;
   std::vector<char> rooms_ = std::vector<char>(group * 16);
   std::vector<std::string_view> views_ = std::vector<std::string_view>(group);
   std::unique_ptr<bool[]> answers_ = std::make_unique<bool[]>(group);
 };
 
 void batch(std::uint64_t keys) {
-  auto set = redis::NativeBloom::make({.rate = 0.01, .capacity = keys, .hasher = secret}).value();
+  auto set = served::NativeBloom::make({.rate = 0.01, .capacity = keys, .hasher = secret}).value();
   Batches batches(set);
   batches.add("add, pages untouched", 0, 5'000'000);
   batches.add("add", 5'000'000, 5'000'000);
@@ -149,7 +149,7 @@ void batch(std::uint64_t keys) {
 }
 
 void grown(std::uint64_t keys) {
-  auto set = redis::NativeBloom::make({.hasher = secret}).value();
+  auto set = served::NativeBloom::make({.hasher = secret}).value();
   Batches batches(set);
   batches.add("add", 0, keys);
   batches.ask("ask, members", 'm', std::min<std::uint64_t>(keys, 5'000'000));
@@ -157,7 +157,7 @@ void grown(std::uint64_t keys) {
 }
 
 void window(std::uint64_t keys) {
-  auto set = redis::NativeBloom::make({.rate = 0.01, .window = keys, .hasher = secret}).value();
+  auto set = served::NativeBloom::make({.rate = 0.01, .window = keys, .hasher = secret}).value();
   Batches batches(set);
   batches.add("add", 0, 2 * keys);
   batches.ask("ask, strangers", 's', 5'000'000);
@@ -171,10 +171,10 @@ int run(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   const std::uint64_t keys = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
   if (what == "grow") {
-    auto set = redis::NativeBloom::make({.hasher = secret}).value();
+    auto set = served::NativeBloom::make({.hasher = secret}).value();
     grow(set, keys == 0 ? 10'000'000 : keys);
   } else if (what == "cuckoo") {
-    auto set = redis::NativeCuckoo::make({.hasher = secret}).value();
+    auto set = served::NativeCuckoo::make({.hasher = secret}).value();
     grow(set, keys == 0 ? 100'000 : keys);
   } else if (what == "reserved") {
     reserved();

@@ -19,7 +19,7 @@ if(TARGET bloomery_redis)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/bloomery/"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/bloomery" COMPONENT library
-  FILES_MATCHING PATTERN "*.hpp")
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "served" EXCLUDE)
 # Plug-ins for other programs, whose headers they need; nothing of ours includes them.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/adapters/"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/bloomery/adapters" COMPONENT library

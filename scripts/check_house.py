@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 # A room includes itself and the rooms before it.
-LIBRARY = ["hash", "bits", "sets", "storage", "engines", "remote"]
+LIBRARY = ["hash", "bits", "sets", "storage", "served", "engines", "remote"]
 USERS = ["tools", "adapters", "examples"]
 FREE = ["tests", "bench"]
 FOR_ALL = {"bloomery/error.hpp"}

@@ -1,0 +1,174 @@
+// The set behind BF.*: reserved, growing, or a window over the last adds. Knows no server.
+//
+//    reserved      | blocked: the capacity, 0.85 of the rate |   one line a key
+//    beyond it     | prefix shards: the rest of the rate     |   grow on, a shard at a time
+//    small starts  | prefix shards: the whole rate           |   up to 4096 keys reserved
+//    nonscaling    | blocked: the capacity, the whole rate   |   then full
+//    window        | the window kind: last N different keys  |   never full
+//
+// None of it is laid out before the keys need it: a set begins as a list of the hashes of its first
+// 32 keys (a window: of none), so that reserving costs neither time nor memory.
+// A capacity that was guessed well costs little more than a plain blocked set; a bad guess costs
+// what growing costs, and no single add does more than lay out one shard anew.
+// Dumps: a header chunk, then chunks that can be loaded one by one, in order. A set that has got
+// only some of its chunks says maybe to every key and takes none.
+// Limits:  docs/redis_native.md. Expansion is only remembered: growth is smooth.
+// Threads: any number may ask, or one may change it.
+// See:     native_shards.hpp; native_chunks.hpp; native_bloom_test.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <bloomery/error.hpp>
+#include <bloomery/hash/hash.hpp>
+#include <bloomery/sets/blocked_bloom.hpp>
+#include <bloomery/sets/concepts.hpp>
+#include <bloomery/sets/owned.hpp>
+#include <bloomery/sets/parts.hpp>
+#include <bloomery/sets/window_bloom.hpp>
+
+#include <bloomery/served/mover.hpp>
+#include <bloomery/served/native/first_hashes.hpp>
+#include <bloomery/served/native/native_chunks.hpp>
+#include <bloomery/served/native/native_shards.hpp>
+
+namespace bloomery::served {
+
+struct BloomWant {
+  double rate = 0.01;
+  std::uint64_t capacity = 100;
+  std::uint32_t expansion = 2;
+  bool nonscaling = false;
+  std::uint64_t window = 0;      // surely remember the last so many adds; 0: for ever
+  Hasher hasher{};               // hardened(key) by default is up to the caller
+  std::uint64_t memory_cap = 0;  // bytes(), never more; 0: no cap
+};
+
+// Refuses what no set can be.
+Result<void> check(const BloomWant& want);
+
+class NativeBloom {
+ public:
+  static Result<NativeBloom> make(const BloomWant& want);
+
+  // Full: nonscaling and at its capacity, at the memory cap, or not all chunks are loaded yet;
+  // full_error() says which. Nothing has changed then.
+  Added add(std::string_view key);
+  bool may_contain(std::string_view key) const;
+  // In order, up to the first that finds no room; returns how many were taken. fresh[i] tells of
+  // key i.
+  std::size_t add_all(std::span<const std::string_view> keys, bool* fresh);
+  void may_contain_all(std::span<const std::string_view> keys, bool* answers) const;
+  Error full_error() const;
+  // Is it full because it does not scale?
+  bool is_at_capacity() const {
+    return want_.nonscaling && std::max(items_, held_by_bits()) >= want_.capacity;
+  }
+
+  struct Info {
+    std::uint64_t capacity = 0;  // keys that were reserved, or the room of what grew beyond them
+    std::uint64_t bytes = 0;     // of memory, all counted
+    std::uint64_t filters = 0;   // tables that share the keys
+    std::uint64_t items = 0;     // adds that were fresh
+    std::uint32_t expansion = 0;
+    bool nonscaling = false;
+    std::uint64_t window = 0;
+    double rate_asked = 0;
+    double rate_now = 0;      // expected for the items it holds
+    double bits_per_key = 0;  // 0 while it is empty
+    bool hardened = false;
+  };
+  Info info() const;
+  std::uint64_t items() const { return items_; }
+  std::uint64_t memory_usage() const;
+  const BloomWant& want() const { return want_; }
+  const Hasher& hasher() const { return want_.hasher; }
+  void cap_memory(std::uint64_t bytes) { want_.memory_cap = bytes; }
+
+  // Takes in what the other holds. Both have the same hasher, and were reserved alike. The rate is
+  // what comes of it: see info().
+  Result<void> merge(const NativeBloom& other);
+  Result<NativeBloom> clone() const;
+  // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from);
+  // The same for sets that were given the same commands.
+  std::uint64_t digest() const;
+
+  // The chunk at a cursor: 0 begins; next is 0, and no bytes, at the end. A set may change between
+  // two calls: what was in it when the dump began is in the dump.
+  Result<Chunk> dump(std::uint64_t cursor) const;
+  // From the first chunk; then is_whole() once all others were given to load_chunk in order.
+  // memory_cap: a set that would take more is refused.
+  static Result<NativeBloom> load(std::string_view first, std::uint64_t memory_cap);
+  Result<void> load_chunk(std::string_view chunk);
+  bool is_whole() const { return state_ != State::loading; }
+  // Is this the first chunk of such a dump?
+  static bool is_first_chunk(std::string_view chunk);
+
+ private:
+  using Blocked = Owned<BlockedBloom>;
+  using Window = Owned<WindowBloom>;
+
+  // Bits that a head has promised. Their memory is taken when the first of them come.
+  struct Loading {
+    Part part;
+    std::uint64_t length = 0;
+    std::uint64_t loaded = 0;
+  };
+
+  explicit NativeBloom(const BloomWant& want) : want_(want) {}
+
+  // How far the set has come. Listed: first_ holds all its hashes.
+  enum class State : std::uint8_t { listed, loading, laid_out };
+  static constexpr std::size_t most_listed = 32;
+
+  bool is_blocked() const;
+  std::uint64_t held_by_bits() const { return blocked_ ? blocked_->adds() : 0; }
+  Want blocked_want() const;
+  Result<BlockedBloom::Shape> blocked_shape() const;
+  Result<std::uint64_t> planned_bytes() const;
+  Result<void> lay_out();
+  Result<void> begin_tables();
+  void drop_tables();
+  bool add_listed(Hash hash);
+  Result<void> merges_with(const NativeBloom& other) const;
+  Added add_early(Hash hash);
+
+  PrefixShards::Law shards_law() const;
+  Result<void> begin_shards();
+  std::uint64_t memory_left() const;
+  Added add_hash(Hash hash);
+  std::size_t add_group(std::span<const Hash> hashes, bool* fresh);
+  void ask_group(std::span<const Hash> hashes, bool* answers) const;
+  void call_for(std::span<const Hash> hashes) const;
+  std::uint64_t dense_from() const { return (want_.window + want_.capacity) / 4 + 1; }
+  void tell_dense() const;
+  double rate_now() const;
+
+  // native_bloom_chunks.cpp
+  Part bits() const;
+  std::string head() const;
+  Result<void> read_bits(ChunkReader& reader);
+  Result<void> read_listed(ChunkReader& reader);
+  Result<void> load_bits(ChunkReader& reader);
+  Result<void> take_bits();
+  Result<void> load_shards(ChunkReader& reader);
+  bool has_all() const;
+
+  BloomWant want_;
+  std::uint64_t items_ = 0;
+  FirstHashes first_;
+  std::unique_ptr<Blocked> blocked_;
+  std::unique_ptr<Window> window_;
+  std::unique_ptr<PrefixShards> shards_;
+  std::unique_ptr<Loading> loading_;  // becomes blocked or window when its bits are all there
+  State state_ = State::listed;
+};
+
+}  // namespace bloomery::served

@@ -1,0 +1,320 @@
+#include <bloomery/served/native/native_cuckoo.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace bloomery::served {
+namespace {
+
+constexpr double lowest_rate = 1e-9;
+constexpr double highest_rate = 0.1;
+constexpr std::uint64_t most_capacity = std::uint64_t{1} << 34;
+// How far a set can grow beyond what was reserved, or beyond nothing.
+constexpr std::uint64_t most_growth = 64;
+constexpr std::uint64_t grown_from_nothing = std::uint64_t{1} << 26;
+constexpr unsigned least_prefix_bits = 16;
+// Called for ahead of their turn.
+constexpr std::size_t sight = 32;
+constexpr std::size_t group_keys = 256;
+
+// Cursors: 0 head, 1 + place shards.
+constexpr std::uint64_t end_cursor = 1 + PrefixShards::end_place;
+// Behind the head of a list, as in native_bloom_chunks.cpp.
+constexpr std::uint64_t listed_cursor = std::uint64_t{1} << 52;
+static_assert(end_cursor < listed_cursor);
+
+Result<void> check(const CuckooWant& want) {
+  if (!(want.rate >= lowest_rate && want.rate < 1))
+    return Error{Code::impossible, "the rate must be at least 1e-9 and less than 1"};
+  if (want.capacity == 0 || want.capacity > most_capacity)
+    return Error{Code::impossible, "the capacity must be between 1 and 2^34"};
+  return {};
+}
+
+std::uint64_t most_items_of(const CuckooWant& want) {
+  if (want.expansion == 0) return want.capacity;
+  return std::max(want.capacity * most_growth, grown_from_nothing);
+}
+
+// n prefixes of L bits are n / 2^L of all hashes.
+Result<PrefixShards::Law> law_of(const CuckooWant& want) {
+  const double rate = std::min(want.rate, highest_rate);
+  const double bits = std::ceil(std::log2(static_cast<double>(most_items_of(want)) / rate));
+  if (bits > 60)
+    return Error{Code::impossible, "64-bit hashes cannot hold that rate for so many keys"};
+  return PrefixShards::Law{.rate = rate,
+                           .prefix_bits = std::max(least_prefix_bits, static_cast<unsigned>(bits)),
+                           .first_keys = want.capacity};
+}
+
+}  // namespace
+
+Result<NativeCuckoo> NativeCuckoo::make(const CuckooWant& want) {
+  if (auto sound = check(want); !sound) return sound.error();
+  if (const auto law = law_of(want); !law) return law.error();
+  return NativeCuckoo(want);
+}
+
+// From a list of hashes to tables. On an Error it stays a list.
+Result<void> NativeCuckoo::lay_out() {
+  const auto law = law_of(want_);
+  if (!law) return law.error();
+  auto shards = PrefixShards::make(*law);
+  if (!shards) return shards.error();
+  const Error no_room{Code::full, "the set has all the memory that it may take"};
+  if (shards->bytes() > memory_left()) return no_room;
+  for (const std::uint64_t bits : first_.all())
+    if (shards->add_copy({bits}, memory_left()) == Added::full) return no_room;
+  shards_ = std::make_unique<PrefixShards>(std::move(*shards));
+  first_ = FirstHashes{};
+  return {};
+}
+
+std::uint64_t NativeCuckoo::memory_left() const {
+  if (want_.memory_cap == 0) return std::numeric_limits<std::uint64_t>::max() / 2;
+  return want_.memory_cap - std::min(want_.memory_cap, memory_usage());
+}
+
+// -- the verbs ------------------------------------------------------------------------------------
+
+Added NativeCuckoo::add(std::string_view key) { return add_hash(want_.hasher(key)); }
+
+Added NativeCuckoo::add_hash(Hash hash) {
+  if (!whole_ || items() >= most_items_of(want_)) return Added::full;
+  if (is_listed()) {
+    if (first_.size() < most_listed) {
+      const bool was_there = first_.contains(hash);
+      if (!first_.add(hash)) return Added::full;
+      return was_there ? Added::seen : Added::fresh;
+    }
+    if (auto done = lay_out(); !done) return Added::full;
+  }
+  return shards_->add_copy(hash, memory_left());
+}
+
+Added NativeCuckoo::add_nx(std::string_view key) {
+  const Hash hash = want_.hasher(key);
+  if (whole_ && has(hash)) return Added::seen;
+  return add_hash(hash);
+}
+
+bool NativeCuckoo::may_contain(std::string_view key) const {
+  return !whole_ || has(want_.hasher(key));
+}
+
+// Calls act(i, hash) for every key, with the memory of the next ones called for.
+template <class Act>
+void NativeCuckoo::each(std::span<const std::string_view> keys, Act&& act) const {
+  std::array<Hash, group_keys> hashes;
+  for (std::size_t done = 0; done < keys.size(); done += group_keys) {
+    const std::size_t n = std::min(group_keys, keys.size() - done);
+    for (std::size_t i = 0; i < n; ++i) hashes[i] = want_.hasher(keys[done + i]);
+    for (std::size_t i = 0; i < std::min(sight, n) && !is_listed(); ++i)
+      shards_->call_for(hashes[i]);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i + sight < n && !is_listed()) shards_->call_for(hashes[i + sight]);
+      act(done + i, hashes[i]);
+    }
+  }
+}
+
+void NativeCuckoo::add_all(std::span<const std::string_view> keys, bool only_absent, Added* added) {
+  if (!whole_) {
+    std::fill_n(added, keys.size(), Added::full);
+    return;
+  }
+  each(keys, [&](std::size_t i, Hash hash) {
+    const bool stays = only_absent && has(hash);
+    added[i] = stays ? Added::seen : add_hash(hash);
+  });
+}
+
+void NativeCuckoo::may_contain_all(std::span<const std::string_view> keys, bool* answers) const {
+  if (!whole_) {
+    std::fill_n(answers, keys.size(), true);
+    return;
+  }
+  each(keys, [&](std::size_t i, Hash hash) { answers[i] = has(hash); });
+}
+
+std::uint64_t NativeCuckoo::count(std::string_view key) const {
+  if (!whole_) return 0;
+  const Hash hash = want_.hasher(key);
+  return is_listed() ? first_.count(hash) : shards_->count(hash);
+}
+
+bool NativeCuckoo::remove(std::string_view key) {
+  if (!whole_) return false;
+  const Hash hash = want_.hasher(key);
+  const bool was_there = is_listed() ? first_.remove(hash) : shards_->remove(hash);
+  removed_ += was_there;
+  return was_there;
+}
+
+Result<std::uint64_t> NativeCuckoo::compact(std::uint64_t place, std::uint64_t steps) {
+  if (!whole_) return Error{Code::mismatch, "the set is not wholly loaded yet"};
+  if (!is_listed()) {
+    auto next = shards_->compact(std::min(place, PrefixShards::end_place), steps);
+    if (!next) return next.error();
+    if (*next != PrefixShards::end_place) return *next;
+  }
+  removed_ = 0;
+  return 0;
+}
+
+Error NativeCuckoo::full_error() const {
+  if (!whole_) return {Code::full, "not all chunks of the set are loaded yet"};
+  if (items() >= most_items_of(want_))
+    return {Code::full, "the set holds the " + std::to_string(items()) +
+                            " keys up to which it keeps its rate; reserve a larger one"};
+  return {Code::full, "no room for the key: 255 copies of it, or all the memory allowed"};
+}
+
+std::uint64_t NativeCuckoo::move_parts(const Mover& mover, std::uint64_t from) {
+  if (from == 0) first_.move(mover);
+  if (shards_ == nullptr) return 0;
+  if (from == 0) mover.object(shards_);
+  return shards_->move_parts(mover, from);
+}
+
+// -- what it tells --------------------------------------------------------------------------------
+
+std::uint64_t NativeCuckoo::memory_usage() const {
+  return sizeof *this + first_.bytes() + (shards_ ? shards_->bytes() : 0);
+}
+
+NativeCuckoo::Info NativeCuckoo::info() const {
+  const std::uint64_t room = items() <= want_.capacity || is_listed()
+                                 ? want_.capacity
+                                 : std::max(items(), shards_->room());
+  const std::uint64_t bucket_size = std::max(1U, want_.bucket_size);
+  Info info{.bytes = memory_usage(),
+            .buckets = (room + bucket_size - 1) / bucket_size,
+            .filters = is_listed() ? 1 : shards_->shards(),
+            .items = items(),
+            .removed = removed_,
+            .most_items = most_items_of(want_),
+            .bucket_size = want_.bucket_size,
+            .expansion = want_.expansion,
+            .max_iterations = want_.max_iterations,
+            .rate_asked = want_.rate,
+            .rate_now = !whole_       ? 1
+                        : is_listed() ? 0
+                                      : shards_->covered(),
+            .hardened = want_.hasher.mode() == HashMode::hardened};
+  if (info.items != 0)
+    info.bits_per_key = static_cast<double>(info.bytes) * 8 / static_cast<double>(info.items);
+  return info;
+}
+
+// -- chunks ---------------------------------------------------------------------------------------
+
+Result<NativeCuckoo> NativeCuckoo::clone() const {
+  NativeCuckoo set(want_);
+  auto listed = first_.clone();
+  if (!listed) return Error{Code::no_memory, "there is not enough memory for a copy"};
+  set.first_ = std::move(*listed);
+  if (!is_listed()) {
+    auto shards = shards_->clone();
+    if (!shards) return shards.error();
+    set.shards_ = std::make_unique<PrefixShards>(std::move(*shards));
+  }
+  set.removed_ = removed_;
+  set.whole_ = whole_;
+  return set;
+}
+
+std::uint64_t NativeCuckoo::digest() const {
+  std::uint64_t sum = 0;
+  for (auto chunk = dump(0); chunk && chunk->next != 0; chunk = dump(chunk->next))
+    sum = XXH3_64bits_withSeed(chunk->bytes.data(), chunk->bytes.size(), sum);
+  return sum;
+}
+
+// head: rate | capacity | expansion | bucket size | iterations | hasher: 4 words | removed;
+//       of a list also: how many hashes | the hashes, and that is all
+Result<Chunk> NativeCuckoo::dump(std::uint64_t cursor) const {
+  if (cursor == listed_cursor) return Chunk{};
+  if (cursor > end_cursor) return Error{Code::bad_input, "no dump has such a cursor"};
+  if (cursor != 0) {
+    const std::uint64_t place = cursor - 1;
+    if (is_listed() || place >= shards_->loaded_to()) return Chunk{};
+    ChunkWriter writer(ChunkKind::shards);
+    const std::uint64_t next = shards_->dump(place, writer);
+    return Chunk{1 + next, std::move(writer).finish()};
+  }
+  ChunkWriter writer(ChunkKind::cuckoo);
+  writer.put_real(want_.rate);
+  writer.put(want_.capacity);
+  writer.put(want_.expansion);
+  writer.put(want_.bucket_size);
+  writer.put(want_.max_iterations);
+  writer.put_hasher(want_.hasher);
+  writer.put(removed_);
+  if (is_listed()) first_.write(writer);
+  return Chunk{is_listed() ? listed_cursor : 1, std::move(writer).finish()};
+}
+
+bool NativeCuckoo::is_first_chunk(std::string_view chunk) {
+  const auto reader = ChunkReader::open(chunk);
+  return reader && reader->kind() == ChunkKind::cuckoo;
+}
+
+Result<NativeCuckoo> NativeCuckoo::load(std::string_view first, std::uint64_t memory_cap) {
+  auto reader = ChunkReader::open(first);
+  if (!reader) return reader.error();
+  if (reader->kind() != ChunkKind::cuckoo) return damaged_chunk("it is not the first of a dump");
+  CuckooWant want;
+  want.rate = reader->real();
+  want.capacity = reader->word();
+  const std::uint64_t expansion = reader->word();
+  const std::uint64_t bucket_size = reader->word();
+  const std::uint64_t max_iterations = reader->word();
+  want.expansion = static_cast<std::uint32_t>(expansion);
+  want.bucket_size = static_cast<std::uint32_t>(bucket_size);
+  want.max_iterations = static_cast<std::uint32_t>(max_iterations);
+  auto hasher = reader->hasher();
+  if (!hasher) return hasher.error();
+  want.hasher = *hasher;
+  want.memory_cap = memory_cap;
+  NativeCuckoo set(want);
+  set.removed_ = reader->word();
+  const bool listed = reader->left() != 0;
+  if (listed) {
+    auto hashes = FirstHashes::read(*reader, most_listed);
+    if (!hashes) return hashes.error();
+    set.first_ = std::move(*hashes);
+  }
+  if (!reader->ended_well() || std::max({expansion, bucket_size, max_iterations}) > 0xffff'ffff)
+    return damaged_chunk("it tells of a set that cannot be");
+  if (auto sound = check(want); !sound) return sound.error();
+  const auto law = law_of(want);
+  if (!law) return law.error();
+  if (listed) {
+    if (set.items() > most_items_of(want)) return damaged_chunk("it lists too many hashes");
+    return set;
+  }
+  set.shards_ = std::make_unique<PrefixShards>(PrefixShards::to_load(*law));
+  set.whole_ = false;
+  return set;
+}
+
+Result<void> NativeCuckoo::load_chunk(std::string_view chunk) {
+  auto reader = ChunkReader::open(chunk);
+  if (!reader) return reader.error();
+  if (reader->kind() != ChunkKind::shards)
+    return damaged_chunk("it is the first of another dump, or of another kind");
+  if (is_listed()) return damaged_chunk("the set has all its keys already");
+  const std::uint64_t cap = want_.memory_cap == 0 ? most_loaded_bytes : want_.memory_cap;
+  const std::uint64_t left = cap - std::min(cap, memory_usage());
+  if (auto done = shards_->load(*reader, left); !done) return done.error();
+  if (!reader->ended_well()) return damaged_chunk("its length does not fit what it tells");
+  whole_ = shards_->is_whole();
+  return {};
+}
+
+}  // namespace bloomery::served
