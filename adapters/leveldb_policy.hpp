@@ -6,7 +6,7 @@
 //
 //    filter:   | bits, a multiple of 8, lowest of a byte first | parity 1, variant 3, probes-1 4 |
 //              <--------------- n bytes, 8 at least ----------> <----------- 1 byte ------------>
-//    probe i:  g = XXH3-64(key) * remix_constants[variant] * odd^i, bit = high word of g * bits
+//    probe i:  g = XXH3-64(key) * multiplier[variant] * step^i, bit = high word of g * bits
 //
 // LevelDB makes one filter for each 2 KiB of a file, of some twenty keys, in which chance weighs
 // much: how many bits the keys share differs from filter to filter. So each filter is made in eight
@@ -37,9 +37,7 @@
 #include <leveldb/filter_policy.h>
 #include <leveldb/slice.h>
 
-#include <bloomery/hash/budget.hpp>
-#include <bloomery/hash/hash.hpp>
-#include <bloomery/hash/odd_constants.hpp>
+#include <bloomery/hash.hpp>
 
 namespace bloomery {
 
@@ -96,12 +94,22 @@ class LevelDbPolicy : public leveldb::FilterPolicy {
   struct Law {
     unsigned variant;
     unsigned probes;
-    std::uint64_t first(std::uint64_t hash) const { return hash * remix_constants[variant]; }
+    std::uint64_t first(std::uint64_t hash) const { return hash * multipliers[variant]; }
   };
   static constexpr unsigned variants = 8;
   static constexpr unsigned most_probes = 16;
   static constexpr std::size_t least_bytes = 8;  // as LevelDB's own
-  static constexpr std::uint64_t step = remix_constants[variants];
+  // Odd; a file that was written with them can be asked with no others.
+  static constexpr std::uint64_t multipliers[variants] = {
+      0x9e37'79b9'7f4a'7c15, 0x6a09'e667'f3bc'c909, 0xbb67'ae85'84ca'a73b, 0x3c6e'f372'fe94'f82b,
+      0xa54f'f53a'5f1d'36f1, 0x510e'527f'ade6'82d1, 0x9b05'688c'2b3e'6c1f, 0x1f83'd9ab'fb41'bd6b};
+  static constexpr std::uint64_t step = 0x5be0'cd19'137e'2179;
+
+  // The high word of a * b: where in [0, b) the fraction a / 2^64 falls.
+  static constexpr std::uint64_t mulhi(std::uint64_t a, std::uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>((static_cast<Wide>(a) * b) >> 64);
+  }
 
   static std::uint64_t hash_of(const leveldb::Slice& key) {
     return Hasher{}(std::string_view(key.data(), key.size())).bits;

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include <bloomery/engines/parallel.hpp>
-#include <bloomery/sets/plan.hpp>
+#include <bloomery/detail/engines/parallel.hpp>
+#include <bloomery/detail/sets/plan.hpp>
 
 #include <bench/findings.hpp>
 #include <bench/keys.hpp>

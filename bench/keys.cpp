@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include <bloomery/hash/odd_constants.hpp>
+#include <bloomery/detail/hash/odd_constants.hpp>
 
 namespace bloomery::bench {
 namespace {

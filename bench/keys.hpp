@@ -17,8 +17,9 @@
 #include <span>
 #include <string_view>
 
-#include <bloomery/bits/memory.hpp>
+#include <bloomery/detail/bits/memory.hpp>
 #include <bloomery/error.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::bench {
 

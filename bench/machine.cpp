@@ -7,7 +7,8 @@
 #include <sstream>
 #include <thread>
 
-#include <bloomery/bits/kernels.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::bench {
 namespace {

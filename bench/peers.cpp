@@ -23,7 +23,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 #endif
 
-#include <bloomery/sets/blocked_bloom.hpp>
+#include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
 
 #include <bench/beside.hpp>
 #include <bench/counted.hpp>

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include <bloomery/bits/memory.hpp>
+#include <bloomery/detail/bits/memory.hpp>
 
 #include <bloomery/served/native/native_bloom.hpp>
 #include <bloomery/served/native/native_cuckoo.hpp>

@@ -14,7 +14,7 @@
 
 #include <hiredis/hiredis.h>
 
-#include <bloomery/remote/redis_set.hpp>
+#include <bloomery/redis/redis_set.hpp>
 
 namespace {
 

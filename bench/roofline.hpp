@@ -28,11 +28,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include <bloomery/bits/memory.hpp>
-#include <bloomery/engines/parallel.hpp>
+#include <bloomery/detail/bits/memory.hpp>
+#include <bloomery/detail/engines/parallel.hpp>
+#include <bloomery/detail/hash/budget.hpp>
 #include <bloomery/error.hpp>
-#include <bloomery/hash/budget.hpp>
-#include <bloomery/hash/hash.hpp>
+#include <bloomery/hash.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::bench {
 

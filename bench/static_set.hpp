@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <bloomery/bloomery.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::bench {
 

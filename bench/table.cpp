@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/bits/kernels.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
 #include <bloomery/error.hpp>
-#include <bloomery/sets/any_set.hpp>
 
 #include <bench/machine.hpp>
 #include <bench/measure.hpp>

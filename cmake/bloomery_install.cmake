@@ -17,7 +17,7 @@ endif()
 if(TARGET bloomery_redis)
   install(TARGETS bloomery_redis EXPORT bloomeryRedisTargets ${to_libraries})
 endif()
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/bloomery/"
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/bloomery/"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/bloomery" COMPONENT library
   FILES_MATCHING PATTERN "*.hpp" PATTERN "served" EXCLUDE)
 # Plug-ins for other programs, whose headers they need; nothing of ours includes them.

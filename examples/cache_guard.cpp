@@ -36,7 +36,7 @@
 #include <libpq-fe.h>
 
 #include <bloomery/bloomery.hpp>
-#include <bloomery/engines/guard.hpp>
+#include <bloomery/guard.hpp>
 
 namespace {
 

@@ -47,8 +47,8 @@
 #include <vector>
 
 #include <bloomery/bloomery.hpp>
-#include <bloomery/engines/normalize.hpp>
-#include <bloomery/remote/redis_set.hpp>
+#include <bloomery/redis/redis_set.hpp>
+#include <bloomery/text/normalize.hpp>
 
 #include "crawler_queue.hpp"
 

@@ -22,8 +22,8 @@
 #include <hiredis/hiredis.h>
 
 #include <bloomery/bloomery.hpp>
-#include <bloomery/remote/redis_router.hpp>
-#include <bloomery/remote/slots.hpp>
+#include <bloomery/redis/redis_router.hpp>
+#include <bloomery/redis/slots.hpp>
 
 namespace examples {
 

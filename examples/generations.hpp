@@ -26,7 +26,7 @@
 #include <utility>
 
 #include <bloomery/error.hpp>
-#include <bloomery/storage/file.hpp>
+#include <bloomery/file.hpp>
 
 namespace examples {
 

@@ -31,9 +31,9 @@
 #include <vector>
 
 #include <bloomery/bloomery.hpp>
-#include <bloomery/engines/decompress.hpp>
-#include <bloomery/engines/line_writer.hpp>
-#include <bloomery/engines/lines.hpp>
+#include <bloomery/text/decompress.hpp>
+#include <bloomery/text/line_writer.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "generations.hpp"
 

@@ -34,11 +34,10 @@
 #include <vector>
 
 #include <bloomery/bloomery.hpp>
-#include <bloomery/engines/decompress.hpp>
-#include <bloomery/engines/line_writer.hpp>
-#include <bloomery/engines/lines.hpp>
-#include <bloomery/engines/normalize.hpp>
-#include <bloomery/sets/cascade_builder.hpp>
+#include <bloomery/text/decompress.hpp>
+#include <bloomery/text/line_writer.hpp>
+#include <bloomery/text/lines.hpp>
+#include <bloomery/text/normalize.hpp>
 
 #include "generations.hpp"
 

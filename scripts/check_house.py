@@ -7,6 +7,7 @@
 One finding a line, `path:line: sentence`; exit 1 if there is any.
 """
 import argparse
+import collections
 import concurrent.futures
 import os
 import re
@@ -18,18 +19,45 @@ from pathlib import Path
 LIBRARY = ["hash", "bits", "sets", "storage", "served", "engines", "remote"]
 USERS = ["tools", "adapters", "examples"]
 FREE = ["tests", "bench"]
-FOR_ALL = {"bloomery/error.hpp"}
-# set.hpp and bloomery.hpp join sets and storage; engines and users may include them.
+PUBLIC = "include/bloomery/"
+FOR_ALL = {PUBLIC + "error.hpp", PUBLIC + "want.hpp"}
+# The room of a public header; those that are not named here are front doors: they join sets and
+# storage, and engines and users may include them.
+PUBLIC_ROOMS = {
+    "error": "hash",
+    "want": "hash",
+    "hash": "hash",
+    "key_rules": "sets",
+    "kinds": "sets",
+    "any_set": "sets",
+    "file": "storage",
+    "image": "storage",
+    "text/": "engines",
+    "redis/": "remote",
+}
 FRONT_DOOR_REACHES = "storage"
+REGISTER = PUBLIC + "detail/sets/kinds.hpp"
+# Headers behind the public line that define members of public classes.
+COMPLETES_PUBLIC = {
+    PUBLIC + "detail/set_build.hpp",
+    PUBLIC + "detail/set_whole.hpp",
+    "bloomery/sets/erased/any_body.hpp",
+}
+MOST_FILES = 26
 
 COMPOSITES = {"bloom_chain", "sharded", "cascade", "line_set", "scalable"}
-SEES_KINDS = re.compile(r"bloomery/sets/(kinds\.hpp|any_set\w*\.cpp|any_holder\.hpp)$")
+SEES_KINDS = re.compile(
+    r"include/bloomery/(detail/sets/)?kinds\.hpp$"
+    r"|bloomery/sets/erased/any_(set\w*\.cpp|holder\.hpp)$"
+)
 READS_FOREIGN = re.compile(r"bloomery/storage/foreign\w*\.[ch]pp$")
 KERNEL = re.compile(r"bloomery/bits/kernels_\w+\.cpp$")
 # What callers compiled for their own CPU inline.
-NATIVE = ["bloomery/bits/native_line.hpp", "bloomery/bits/native_split.hpp"]
+NATIVE = [PUBLIC + "detail/bits/native_line.hpp", PUBLIC + "detail/bits/native_split.hpp"]
 PLAIN_HEADERS = {"cstddef", "cstdint", "immintrin.h", "arm_neon.h"}
 
+# Rooms that still hold more than one idea.
+FULL_ROOMS = ("tools/", "tests/", "bench", "docs")
 DRAWERS = {"util", "utils", "helper", "helpers", "misc", "common"}
 MOST_LINES = {".hpp": 400, ".cpp": 600}
 MOST_COLUMNS = 100
@@ -81,11 +109,18 @@ class Source:
 
 
 def room_of(path):
-    """hash ... remote, door (the headers on top of bloomery/), tools, tests, ... or None."""
+    """hash ... remote, door (public headers that join rooms), tools, tests, ... or None."""
+    if path.startswith(PUBLIC):
+        inner = path.removeprefix(PUBLIC)
+        if inner.startswith("detail/"):
+            parts = inner.split("/")
+            return parts[1] if len(parts) > 2 else "door"
+        first = inner.split("/")[0] + "/" if "/" in inner else stem(inner)
+        return PUBLIC_ROOMS.get(first, "door")
     parts = path.split("/")
     if parts[0] != "bloomery":
         return parts[0] if len(parts) > 1 else None
-    return parts[1] if len(parts) > 2 else "door"
+    return parts[1]
 
 
 class House:
@@ -93,18 +128,18 @@ class House:
         self.root = root
         self.findings = []
         self.files, self.folders = walk(root)
-        rooms = ["bloomery", *USERS, *FREE]
+        rooms = ["include", "bloomery", *USERS, *FREE]
         self.sources = {
             path: Source(self, path)
             for path in self.files
             if path.endswith((".hpp", ".cpp")) and path.split("/")[0] in rooms
         }
-        register = self.sources.get("bloomery/sets/kinds.hpp")
+        register = self.sources.get(REGISTER)
         registered = {target for _, target, _ in register.includes} if register else set()
         # path -> names on the command line, for every header of sets/ that has an id
         self.kinds = {}
         for path, source in self.sources.items():
-            if re.fullmatch(r"bloomery/sets/\w+\.hpp", path):
+            if path.startswith(PUBLIC + "detail/sets/"):
                 code = re.sub(r"//[^\n]*", "", source.text)
                 if (names := KIND_ID.findall(code)) and stem(path) not in COMPOSITES:
                     self.kinds[path] = names
@@ -121,6 +156,8 @@ class House:
             if (self.root / beside).is_file():
                 return beside.replace(os.sep, "/")
         plain = os.path.normpath(name).replace(os.sep, "/")
+        if plain.startswith("bloomery/") and (self.root / "include" / plain).is_file():
+            return "include/" + plain
         if plain.split("/")[0] in ["bloomery", *USERS, *FREE]:
             return plain
         return plain if (self.root / plain).is_file() else None
@@ -143,7 +180,7 @@ class House:
         for source in self.sources.values():
             path = source.path
             for line, target, name in source.includes:
-                if target == "bloomery/sets/kinds.hpp":
+                if target == REGISTER:
                     if not (SEES_KINDS.match(path) or source.room in ["door", *FREE]):
                         self.say(path, line, "only any_set.cpp and bloomery.hpp see every kind")
                 if target not in self.kinds or target == path:
@@ -162,14 +199,14 @@ class House:
         if not self.has_register:
             return
         if not self.registered:
-            self.say("bloomery/sets/kinds.hpp", 1, "includes no header with a KindId id")
+            self.say(REGISTER, 1, "includes no header with a KindId id")
         headings = []
         if (self.root / "docs/kinds.md").is_file():
             text = (self.root / "docs/kinds.md").read_text(encoding="utf-8")
             headings = [line for line in text.splitlines() if line.startswith("#")]
         for path, name in [(path, name) for path in self.kinds for name in self.kinds[path]]:
             if path not in self.registered:
-                self.say(path, 1, f"the kind '{name}' is not in bloomery/sets/kinds.hpp")
+                self.say(path, 1, f"the kind '{name}' is not in {REGISTER}")
                 continue
             test = f"tests/sets/{stem(path)}_test.cpp"
             if (self.root / "tests").is_dir() and not (self.root / test).is_file():
@@ -213,7 +250,7 @@ class House:
             path, room = source.path, source.room
             if room in FREE or room == "examples":
                 continue
-            if path != "bloomery/storage/file.cpp" and not path.startswith("bloomery/bits/memory"):
+            if path not in ("bloomery/storage/file.cpp", "bloomery/bits/memory.cpp"):
                 for line, _ in source.lines_with(MMAP):
                     self.say(path, line, "mmap belongs in storage/file.cpp or bits/memory")
             if room == "tools":
@@ -249,8 +286,29 @@ class House:
                 self.say(folder, 1, "a folder has the name of what is in it, not of a drawer")
         for path in self.sources:
             parts = path.split("/")
-            if parts[0] == "bloomery" and len(parts) > 2 and parts[1] not in LIBRARY:
-                self.say(path, 1, f"bloomery/{parts[1]} is no room of the house")
+            if parts[0] == "bloomery" and (len(parts) < 3 or parts[1] not in LIBRARY):
+                self.say(path, 1, f"bloomery/{parts[1]} is not a room of the house")
+        held = collections.Counter(os.path.dirname(path) for path in self.files)
+        for folder, count in held.items():
+            if count > MOST_FILES and not folder.startswith(FULL_ROOMS):
+                self.say(folder, 1, f"{count} files; more than {MOST_FILES} hold two ideas")
+
+    def check_public_line(self):
+        """What users see is in bloomery, all else in bloomery::detail; examples prove the line."""
+        for path, source in self.sources.items():
+            if path.startswith(("examples/", "adapters/")):
+                for line, target, name in source.includes:
+                    if target and target.startswith(("bloomery/", PUBLIC + "detail/")):
+                        self.say(path, line, f"{name} is not on the public line")
+            if path.startswith(PUBLIC):
+                for line, target, name in source.includes:
+                    if target and target.startswith("bloomery/"):
+                        self.say(path, line, f"{name} is private and not installed")
+            behind = path.startswith(("bloomery/", PUBLIC + "detail/")) and path.endswith(".hpp")
+            if behind and path not in COMPLETES_PUBLIC:
+                public = re.compile(r"^namespace bloomery(::inline v0)? {")
+                for line, _ in source.lines_with(public):
+                    self.say(path, line, "what is not public is in bloomery::inline v0::detail")
 
     def check_tests_built(self):
         """tests/CMakeLists.txt picks tests up by name and folder."""
@@ -271,9 +329,9 @@ class House:
 
         def compile_alone(path):
             ran = subprocess.run(
-                [compiler, "-std=c++20", "-fsyntax-only", "-I.", "-x", "c++", "-"],
+                [compiler, "-std=c++20", "-fsyntax-only", "-Iinclude", "-I.", "-x", "c++", "-"],
                 # Twice: a header without a guard fails here too.
-                input=f"#include <{path}>\n#include <{path}>\n",
+                input=f"#include <{path.removeprefix('include/')}>\n" * 2,
                 cwd=self.root,
                 env={**os.environ, "LC_ALL": "C"},
                 capture_output=True,
@@ -284,7 +342,7 @@ class House:
             errors = [line for line in ran.stderr.splitlines() if "error:" in line]
             return errors[0].strip() if errors else ran.stderr.strip()[:200]
 
-        offered = ("bloomery/", "adapters/")
+        offered = ("include/", "bloomery/", "adapters/")
         headers = [p for p in self.sources if p.startswith(offered) and p.endswith(".hpp")]
         with concurrent.futures.ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
             for path, error in zip(headers, pool.map(compile_alone, headers)):
@@ -303,6 +361,8 @@ def refusal(source, target):
         return None  # `bloomery bench` measures with the code of the benchmark
     if there in FREE:
         return f"{target} is for tests and benchmarks only"
+    if target == "tools/inside.hpp" and room == "bench":
+        return None
     if there in USERS:
         return f"{room} may not include {there}/: it is not to the left"
     if there == "door":
@@ -311,7 +371,8 @@ def refusal(source, target):
         return f"{target} is a front door: {room} is behind it"
     if there not in LIBRARY:
         return None  # check_folders speaks about it
-    if room == "door" and target in ("bloomery/engines/parallel.hpp", "bloomery/engines/build.hpp"):
+    threads = ("detail/engines/parallel.hpp", "detail/engines/build.hpp")
+    if room == "door" and target.removeprefix(PUBLIC) in threads:
         return None  # Set starts the threads that a caller asks for
     if room == "door":
         reach = LIBRARY.index(FRONT_DOOR_REACHES)
@@ -368,6 +429,7 @@ def main():
     house.check_words()
     house.check_text()
     house.check_folders()
+    house.check_public_line()
     house.check_tests_built()
     if options.headers:
         house.check_headers_alone()

@@ -7,7 +7,7 @@
 
 #include <bloomery/error.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 Error full() { return {Code::full, "the set is full"}; }
@@ -177,4 +177,4 @@ TEST(ResultOfNothing, DroppedWhileAnotherExceptionFliesLetsThatOneThrough) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -12,20 +12,21 @@
 #include <string_view>
 #include <vector>
 
-#include <bloomery/bits/memory.hpp>
-#include <bloomery/bits/words.hpp>
-#include <bloomery/hash/hash.hpp>
-#include <bloomery/sets/any_set.hpp>
-#include <bloomery/sets/batch.hpp>
-#include <bloomery/sets/blocked_bloom.hpp>
-#include <bloomery/sets/classic_bloom.hpp>
-#include <bloomery/sets/counting_bloom.hpp>
-#include <bloomery/sets/cuckoo.hpp>
-#include <bloomery/sets/spectral_bloom.hpp>
-#include <bloomery/sets/split_block.hpp>
-#include <bloomery/sets/window_bloom.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/detail/bits/memory.hpp>
+#include <bloomery/detail/bits/words.hpp>
+#include <bloomery/detail/hash/xxh3.hpp>
+#include <bloomery/detail/sets/bulk/batch.hpp>
+#include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
+#include <bloomery/detail/sets/kinds/classic_bloom.hpp>
+#include <bloomery/detail/sets/kinds/counting_bloom.hpp>
+#include <bloomery/detail/sets/kinds/cuckoo.hpp>
+#include <bloomery/detail/sets/kinds/spectral_bloom.hpp>
+#include <bloomery/detail/sets/kinds/split_block.hpp>
+#include <bloomery/detail/sets/kinds/window_bloom.hpp>
+#include <bloomery/hash.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr std::size_t keys = 1000;
@@ -34,7 +35,7 @@ constexpr std::size_t keys = 1000;
 std::string named(const char* stem, std::size_t number) { return stem + std::to_string(number); }
 
 std::uint64_t sum_of(std::span<const std::byte> bytes) {
-  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), 0);
+  return xxh3_64(bytes.data(), bytes.size(), 0);
 }
 
 struct Golden {
@@ -227,4 +228,4 @@ TEST(Golden, BloomChain) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

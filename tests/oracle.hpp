@@ -22,7 +22,7 @@
 
 #include <bloomery/bloomery.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 enum class Verb { add, add_all, ask, ask_all, remove, unite, intersect, subtract };
 
@@ -191,4 +191,4 @@ class Oracle {
   std::uint64_t seed_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

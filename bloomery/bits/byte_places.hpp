@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 // Appends the places, counted from `base`, to the `found` ones in `places`; returns the new number.
@@ -28,4 +28,4 @@ inline std::size_t put_places(std::uint64_t mask, std::size_t base, std::uint32_
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -1,17 +1,17 @@
-#include <bloomery/bits/kernels.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
 
 #include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
-#include <bloomery/bits/block.hpp>
-#include <bloomery/bits/fuse.hpp>
 #include <bloomery/bits/quotient_law.hpp>
-#include <bloomery/bits/ribbon.hpp>
-#include <bloomery/hash/budget.hpp>
+#include <bloomery/detail/bits/block.hpp>
+#include <bloomery/detail/bits/fuse.hpp>
+#include <bloomery/detail/bits/ribbon.hpp>
+#include <bloomery/detail/hash/budget.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 struct LinesSlot {
@@ -314,4 +314,4 @@ const Kernels* kernels_named(const char* name) {
   return nullptr;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

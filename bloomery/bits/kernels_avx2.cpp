@@ -1,15 +1,15 @@
-// AVX2 copies of the block laws (bits/block.hpp). A line is two halves of four lanes.
+// AVX2 copies of the block laws (block.hpp). A line is two halves of four lanes.
 #include <immintrin.h>
 
 #include <cstddef>
 #include <cstdint>
 
 #include <bloomery/bits/byte_places.hpp>
-#include <bloomery/bits/kernels.hpp>
 #include <bloomery/bits/quotient_law.hpp>
-#include <bloomery/hash/odd_constants.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/hash/odd_constants.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 struct Line {
@@ -282,4 +282,4 @@ const Kernels avx2_kernels{"avx2",
                            quotient_add,
                            quotient_ask};
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -1,16 +1,16 @@
-// AVX-512 copies of the block laws (bits/block.hpp). A line is one register of eight lanes.
+// AVX-512 copies of the block laws (block.hpp). A line is one register of eight lanes.
 #include <immintrin.h>
 
 #include <cstddef>
 #include <cstdint>
 
 #include <bloomery/bits/byte_places.hpp>
-#include <bloomery/bits/kernels.hpp>
 #include <bloomery/bits/quotient_law.hpp>
-#include <bloomery/hash/odd_constants.hpp>
-#include <bloomery/hash/xxh3_word.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/hash/odd_constants.hpp>
+#include <bloomery/detail/hash/xxh3_word.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 __extension__ typedef unsigned __int128 Wide;
@@ -333,7 +333,7 @@ __m512i high_words(__m512i a, __m512i b) {
                            32);
 }
 
-// Eight hashes at a time; the law is in bits/fuse.hpp.
+// Eight hashes at a time; the law is in fuse.hpp.
 void fuse_locate(const FuseView& view, const std::uint64_t* hashes, std::size_t n,
                  FuseSlots& slots) {
   const auto all = [](std::uint64_t word) __attribute__((always_inline)) {
@@ -453,4 +453,4 @@ const Kernels avx512_kernels{"avx512",
                              quotient_add,
                              quotient_ask};
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -17,9 +17,9 @@
 
 #include <cstdint>
 
-#include <bloomery/bits/kernels.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 // Byte 7 - j: bit j. Each row is itself.
@@ -127,4 +127,4 @@ void ribbon_substitute_gfni(const RibbonEquation* leading, const RibbonBlocks& b
     substitute_eight(leading, blocks, column);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

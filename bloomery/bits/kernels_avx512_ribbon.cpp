@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <bloomery/bits/kernels.hpp>
-#include <bloomery/hash/odd_constants.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/hash/odd_constants.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 constexpr std::uint64_t quad_rows = RibbonBand::quad_rows;
@@ -169,4 +169,4 @@ void ribbon_substitute_avx512(const RibbonEquation* leading, const RibbonBlocks&
     ribbon_substitute_by_bytes(leading, blocks);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -1,4 +1,4 @@
-#include <bloomery/bits/memory.hpp>
+#include <bloomery/detail/bits/memory.hpp>
 
 #include <sys/mman.h>
 
@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 // Below this size a mapping of its own wastes more than huge pages gain.
@@ -182,4 +182,4 @@ Memory Memory::part(std::size_t offset, std::size_t length) const {
   return adopt(owner_, bytes_.subspan(offset, length));
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

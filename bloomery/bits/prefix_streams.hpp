@@ -9,9 +9,9 @@
 #include <optional>
 #include <utility>
 
-#include <bloomery/bits/quotient_table.hpp>
+#include <bloomery/detail/bits/quotient_table.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 
 // The union of two streams, without duplicates. Of two prefixes either one covers the other, and
 // then the shorter one comes first, or they have no hash in common.
@@ -49,4 +49,4 @@ bool pour(Stream&& stream, QuotientTable& table) {
   return true;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -23,9 +23,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <bloomery/bits/kernels.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 
 namespace quotient {
 namespace {
@@ -390,4 +390,4 @@ inline std::uint64_t add_step(Select select, const QuotientView& view, const std
 
 }  // namespace
 }  // namespace quotient
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

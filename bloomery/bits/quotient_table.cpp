@@ -1,4 +1,4 @@
-#include <bloomery/bits/quotient_table.hpp>
+#include <bloomery/detail/bits/quotient_table.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 
 #include <bloomery/bits/quotient_law.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 // May be read behind a field that ends with the last word.
@@ -324,4 +324,4 @@ Result<void> QuotientTable::check_blocks(bool keeps_copies) {
   return {};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -1,14 +1,14 @@
-#include <bloomery/bits/ribbon_band.hpp>
+#include <bloomery/detail/bits/ribbon_band.hpp>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 
-#include <bloomery/bits/kernels.hpp>
-#include <bloomery/bits/ribbon.hpp>
-#include <bloomery/bits/words.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/bits/ribbon.hpp>
+#include <bloomery/detail/bits/words.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 constexpr std::uint64_t quad_rows = RibbonBand::quad_rows;
@@ -138,4 +138,4 @@ bool ribbon_insert_by_fours(RibbonBand& band, const std::uint64_t* hashes, std::
   return true;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

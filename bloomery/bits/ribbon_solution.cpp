@@ -3,11 +3,11 @@
 #include <bit>
 #include <cstring>
 
-#include <bloomery/bits/kernels.hpp>
-#include <bloomery/bits/ribbon_band.hpp>
-#include <bloomery/bits/words.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/bits/ribbon_band.hpp>
+#include <bloomery/detail/bits/words.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 // Eight bits to the low bits of eight bytes, times 255.
@@ -129,4 +129,4 @@ void ribbon_substitute_by_bytes(const RibbonEquation* leading, const RibbonBlock
   }
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -12,7 +12,7 @@
 
 #include <bloomery/error.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 
 inline Error error_of(const std::exception_ptr& thrown) {
   try {
@@ -26,4 +26,4 @@ inline Error error_of(const std::exception_ptr& thrown) {
   }
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

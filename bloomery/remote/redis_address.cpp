@@ -1,4 +1,4 @@
-#include <bloomery/remote/redis_address.hpp>
+#include <bloomery/redis/redis_address.hpp>
 
 #include <uriparser/Uri.h>
 
@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace bloomery {
+namespace bloomery::inline v0 {
 namespace {
 
 constexpr std::string_view pattern = "redis://[user][:password@]host[:port][/database]/name";
@@ -168,4 +168,4 @@ Result<RedisAddress> parse_redis_url(std::string_view text) {
   return address;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0

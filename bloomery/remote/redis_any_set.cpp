@@ -5,12 +5,12 @@
 #include <optional>
 #include <utility>
 
-#include <bloomery/bits/memory.hpp>
-#include <bloomery/sets/any_body.hpp>
-#include <bloomery/sets/parts.hpp>
-#include <bloomery/sets/shape_fields.hpp>
+#include <bloomery/detail/bits/memory.hpp>
+#include <bloomery/detail/sets/parts.hpp>
+#include <bloomery/detail/sets/shape_fields.hpp>
+#include <bloomery/sets/erased/any_body.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 // What others add meanwhile is not looked for more often.
@@ -201,4 +201,4 @@ Result<AnySet> local_set_for(const RedisLaw& law) {
   return local_set(law, Memory::make(BlockedBloom::bytes(law.shape)), 0, KeyForm::none);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -12,10 +12,10 @@
 
 #include <memory>
 
-#include <bloomery/remote/redis_set.hpp>
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/redis/redis_set.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 
 // Keys are given as `form`: text, or hashes.
 AnySet any_set_of(std::shared_ptr<RedisSet> remote, KeyForm form);
@@ -24,4 +24,4 @@ Result<AnySet> local_copy_of(RedisSet& remote);
 // A local set with the shape that a RedisSet for this want would have, for RedisSet::upload.
 Result<AnySet> local_set_for(const RedisLaw& law);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -1,8 +1,8 @@
-#include <bloomery/remote/redis_circuits.hpp>
+#include <bloomery/detail/remote/redis_circuits.hpp>
 
 #include <algorithm>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 
 using std::chrono::milliseconds;
 
@@ -42,4 +42,4 @@ void RedisCircuits::failed(const RedisHost& host, const Error& why, milliseconds
   at->second = {Clock::now() + rest, why.sentence};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

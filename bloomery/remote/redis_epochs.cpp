@@ -7,11 +7,13 @@
 #include <chrono>
 #include <random>
 
-#include <bloomery/remote/redis_set.hpp>
+#include <bloomery/redis/redis_set.hpp>
 
-#include <bloomery/remote/slots.hpp>
+#include <bloomery/redis/slots.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0 {
+
+using namespace detail;
 namespace {
 
 constexpr std::string_view format = "bloomery 1";
@@ -524,4 +526,4 @@ Result<void> RedisSet::look_again(std::uint64_t shard) {
                                   "members in it would be denied. Build the set anew"};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0

@@ -1,8 +1,8 @@
-#include <bloomery/remote/redis_inbox.hpp>
+#include <bloomery/detail/remote/redis_inbox.hpp>
 
 #include <charconv>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 // Errors and states; longer ones are no Redis server's.
@@ -107,4 +107,4 @@ void RedisInbox::item_ended() {
   whole_ = depth_ == 0;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -1,4 +1,4 @@
-#include <bloomery/remote/redis_layout.hpp>
+#include <bloomery/detail/remote/redis_layout.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -6,9 +6,9 @@
 #include <map>
 #include <optional>
 
-#include <bloomery/remote/slots.hpp>
+#include <bloomery/redis/slots.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 // 1023 blocks and the seal fit the 64 KiB class of the allocator; one block more would take 80.
@@ -227,4 +227,4 @@ std::string_view RedisNames::shard(std::uint64_t shard) {
 
 std::string redis_meta_key(std::string_view name) { return "{" + std::string(name) + "}:meta"; }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -1,4 +1,4 @@
-#include <bloomery/remote/redis_link.hpp>
+#include <bloomery/detail/remote/redis_link.hpp>
 
 #include <hiredis/hiredis.h>
 #include <poll.h>
@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include <bloomery/remote/redis_requests.hpp>
+#include <bloomery/redis/redis_requests.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 // Of several nodes that are gone, one after the other is tried.
@@ -149,4 +149,4 @@ Result<void> RedisLink::log_in(const RedisLogin& login, bool reads_replica) {
   return {};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

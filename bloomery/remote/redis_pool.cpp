@@ -1,4 +1,4 @@
-#include <bloomery/remote/redis_pool.hpp>
+#include <bloomery/redis/redis_pool.hpp>
 
 #include <algorithm>
 #include <condition_variable>
@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/remote/redis_circuits.hpp>
+#include <bloomery/detail/remote/redis_circuits.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0 {
+
+using namespace detail;
 namespace {
 
 RedisAddress in_time(RedisAddress address, const RedisPool::Options& options) {
@@ -166,4 +168,4 @@ std::size_t RedisPool::handles() const {
   return state_->handles;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0

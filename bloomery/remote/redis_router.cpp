@@ -1,4 +1,4 @@
-#include <bloomery/remote/redis_router.hpp>
+#include <bloomery/redis/redis_router.hpp>
 
 #include <hiredis/hiredis.h>
 
@@ -9,9 +9,11 @@
 #include <thread>
 #include <utility>
 
-#include <bloomery/remote/slots.hpp>
+#include <bloomery/redis/slots.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0 {
+
+using namespace detail;
 namespace {
 
 using std::chrono::milliseconds;
@@ -530,4 +532,4 @@ Result<void> RedisRouter::wait_for_replicas(unsigned replicas) {
   return {};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0

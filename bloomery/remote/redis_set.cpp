@@ -1,4 +1,4 @@
-#include <bloomery/remote/redis_set.hpp>
+#include <bloomery/redis/redis_set.hpp>
 
 #include <hiredis/hiredis.h>
 
@@ -11,11 +11,13 @@
 #include <optional>
 #include <utility>
 
-#include <bloomery/bits/block.hpp>
-#include <bloomery/hash/budget.hpp>
-#include <bloomery/remote/slots.hpp>
+#include <bloomery/detail/bits/block.hpp>
+#include <bloomery/detail/hash/budget.hpp>
+#include <bloomery/redis/slots.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0 {
+
+using namespace detail;
 namespace {
 
 // Keys whose commands are in memory at once.
@@ -480,4 +482,4 @@ Result<void> RedisSet::verify() {
   return {};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0

@@ -1,11 +1,11 @@
-#include <bloomery/remote/slots.hpp>
+#include <bloomery/redis/slots.hpp>
 
 #include <array>
 #include <cassert>
 #include <string>
 #include <vector>
 
-namespace bloomery {
+namespace bloomery::inline v0 {
 namespace {
 
 // Most significant bit first, polynomial x^16 + x^12 + x^5 + 1, begins with 0.
@@ -58,4 +58,4 @@ std::string_view tag_of_slot(unsigned slot) {
   return tags[slot];
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0

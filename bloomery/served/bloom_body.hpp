@@ -20,7 +20,7 @@
 #include <bloomery/served/host_bytes.hpp>
 #include <bloomery/served/mover.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 enum class AddOutcome {
   fresh,
@@ -81,4 +81,4 @@ class BloomBody : public InHostMemory {
   virtual std::uint64_t move_parts(const Mover& mover, std::uint64_t from) = 0;
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

@@ -19,7 +19,7 @@
 #include <bloomery/served/host_bytes.hpp>
 #include <bloomery/served/mover.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 class CuckooBody : public InHostMemory {
  public:
@@ -87,4 +87,4 @@ class CuckooBody : public InHostMemory {
   std::optional<Compaction> unfinished_;
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 // Who lends the bytes. The first two give null when there are none.
 struct Host {
@@ -136,4 +136,4 @@ class HostBytes {
   std::size_t size_ = 0;
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

@@ -12,7 +12,7 @@
 
 #include <bloomery/served/host_bytes.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 struct Mover {
   void* host;                               // handed to the functions
@@ -32,4 +32,4 @@ struct Mover {
   }
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

@@ -18,14 +18,14 @@
 #include <string>
 #include <utility>
 
-#include <bloomery/bits/memory.hpp>
+#include <bloomery/detail/bits/memory.hpp>
+#include <bloomery/detail/sets/concepts.hpp>
+#include <bloomery/detail/sets/owned.hpp>
+#include <bloomery/detail/sets/parts.hpp>
+#include <bloomery/detail/sets/shape_fields.hpp>
 #include <bloomery/error.hpp>
-#include <bloomery/sets/concepts.hpp>
-#include <bloomery/sets/owned.hpp>
-#include <bloomery/sets/parts.hpp>
-#include <bloomery/sets/shape_fields.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 
 // fold_units: how many places neighbours are joined among; fold_from: called on an empty set of the
 // folded shape, takes over everything of the larger one.
@@ -36,8 +36,6 @@ concept Foldable = Kind<S> &&
   { S::folded(shape, factor) } -> std::same_as<typename S::Shape>;
   { s.fold_from(larger, factor) } -> std::same_as<void>;
 };
-
-namespace detail {
 
 // The keys that a set holds, so far as its ledger and its bits can tell.
 template <class K>
@@ -56,8 +54,6 @@ std::uint64_t capacity_at(const typename K::Shape& shape, double rate, std::uint
   }
   return held;
 }
-
-}  // namespace detail
 
 // The largest factor at which the set still holds its keys at this rate; 1 if it cannot be folded.
 template <Foldable K>
@@ -100,4 +96,4 @@ Result<Owned<K>> folded(const Owned<K>& set, std::uint64_t factor, double rate) 
   return Owned<K>::from_part(std::move(part));
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

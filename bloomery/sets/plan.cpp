@@ -1,4 +1,4 @@
-#include <bloomery/sets/plan.hpp>
+#include <bloomery/detail/sets/plan.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -7,9 +7,9 @@
 #include <string>
 #include <system_error>
 
-#include <bloomery/bits/block.hpp>
+#include <bloomery/detail/bits/block.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 std::string text_of(double rate) {
@@ -193,4 +193,4 @@ FullestLine fullest_line(double rate, unsigned most_probes) {
 double split_rate(double mean) { return block_rate(mean, 31.0 / 32.0, 8).rate; }
 
 }  // namespace plan
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

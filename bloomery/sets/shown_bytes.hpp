@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-namespace bloomery::detail {
+namespace bloomery::inline v0::detail {
 
 inline std::string shown_bytes(std::uint64_t bytes) {
   if (bytes < 1024) return std::to_string(bytes) + " B";
@@ -19,4 +19,4 @@ inline std::string shown_bytes(std::uint64_t bytes) {
   return text.data();
 }
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline v0::detail

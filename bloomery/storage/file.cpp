@@ -1,4 +1,4 @@
-#include <bloomery/storage/file.hpp>
+#include <bloomery/file.hpp>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +19,9 @@
 #include <system_error>
 #include <vector>
 
-namespace bloomery {
+namespace bloomery::inline v0 {
+
+using namespace detail;
 namespace {
 
 // Linux moves at most 2^31 - 4096 bytes per call; less keeps the arithmetic plain.
@@ -400,4 +402,4 @@ void DurableFile::discard() noexcept {
   temporary_.clear();
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0

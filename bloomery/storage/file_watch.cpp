@@ -9,9 +9,9 @@
 #include <system_error>
 #include <utility>
 
-#include <bloomery/storage/image.hpp>
+#include <bloomery/image.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 constexpr std::size_t head_bytes = 8192;
@@ -100,4 +100,4 @@ Result<void> FileWatch::expect_unchanged(const std::string& name) const {
   return {};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include <bloomery/error.hpp>
-#include <bloomery/storage/file.hpp>
+#include <bloomery/file.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 
 class FileWatch {
  public:
@@ -54,4 +54,4 @@ class FileWatch {
   std::vector<char> head_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -1,3 +1,4 @@
+#include <bloomery/detail/hash/xxh3.hpp>
 #include <bloomery/storage/image_layout.hpp>
 
 #include <cassert>
@@ -6,9 +7,9 @@
 #include <limits>
 #include <utility>
 
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
 
-namespace bloomery::detail {
+namespace bloomery::inline v0::detail {
 namespace {
 
 // One entry of the directory. Bytes 88 to 127 are unused, and so is the shape behind its length.
@@ -69,7 +70,7 @@ struct NoteHead {
 constexpr std::size_t note_head_bytes = 8;
 
 // Bytes that no field covers are left as they are. Words are little-endian as this machine's are
-// (hash/siphash.hpp asserts it), so a copy is all there is to do.
+// (siphash.hpp asserts it), so a copy is all there is to do.
 template <class Block>
 void put(const Block& block, std::span<std::byte> bytes) {
   Block::each_field(block, [&](std::size_t at, const auto& field) {
@@ -279,7 +280,7 @@ Result<void> take_record(std::span<const std::byte> bytes, Directory& directory)
 // -- superblock -----------------------------------------------------------------------------------
 
 std::uint64_t slot_sum(std::span<const std::byte, slot_bytes> bytes, std::uint64_t slot) {
-  return XXH3_64bits_withSeed(bytes.data(), slot_sum_at, slot);
+  return xxh3_64(bytes.data(), slot_sum_at, slot);
 }
 
 SlotBytes encode_slot(const Superblock& block, std::uint64_t slot) {
@@ -454,7 +455,7 @@ Result<void> check_made_from(const std::string& text) {
 std::uint64_t chunk_sum(std::span<const std::byte> chunk, const Uuid& uuid, std::uint64_t number) {
   std::uint64_t low = 0;
   std::memcpy(&low, uuid.data() + 8, sizeof low);
-  return XXH3_64bits_withSeed(chunk.data(), chunk.size(), low ^ number);
+  return xxh3_64(chunk.data(), chunk.size(), low ^ number);
 }
 
 bool all_zero(std::span<const std::byte> bytes) {
@@ -463,4 +464,4 @@ bool all_zero(std::span<const std::byte> bytes) {
                            std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline v0::detail

@@ -18,13 +18,13 @@
 #include <string>
 #include <vector>
 
+#include <bloomery/detail/sets/parts.hpp>
 #include <bloomery/error.hpp>
-#include <bloomery/hash/hash.hpp>
-#include <bloomery/sets/key_rules.hpp>
-#include <bloomery/sets/parts.hpp>
-#include <bloomery/storage/image.hpp>
+#include <bloomery/hash.hpp>
+#include <bloomery/image.hpp>
+#include <bloomery/key_rules.hpp>
 
-namespace bloomery::detail {
+namespace bloomery::inline v0::detail {
 
 inline constexpr std::uint64_t page_bytes = 4096;
 inline constexpr std::uint64_t slot_bytes = 4096;
@@ -165,4 +165,4 @@ std::uint64_t chunk_sum(std::span<const std::byte> chunk, const Uuid& uuid, std:
 
 bool all_zero(std::span<const std::byte> bytes);
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline v0::detail

@@ -9,11 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include <bloomery/storage/file.hpp>
-#include <bloomery/storage/image.hpp>
+#include <bloomery/detail/hash/xxh3.hpp>
+#include <bloomery/file.hpp>
+#include <bloomery/image.hpp>
 #include <bloomery/storage/image_layout.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0 {
+
+using namespace detail;
 namespace {
 
 using detail::Directory;
@@ -186,7 +189,7 @@ Result<Directory> read_directory(const About& about, const StoredFile& file,
     return about.damaged("its directory is not where it must be, or too long");
   std::vector<std::byte> bytes(static_cast<std::size_t>(place.length));
   if (auto done = file.read(place.offset, bytes); !done) return done.error();
-  if (XXH3_64bits(bytes.data(), bytes.size()) != block.directory_sum)
+  if (xxh3_64(bytes.data(), bytes.size(), 0) != block.directory_sum)
     return about.damaged("its directory does not match its checksum");
   auto directory = detail::decode_directory(bytes);
   if (!directory) return about.wrapped(directory.error());
@@ -288,7 +291,7 @@ Result<Memory> read_checked(const About& about, const StoredFile& file, const He
   const auto table = bytes.subspan(head.layout.table.offset, head.layout.table.length);
   if (!copied)
     if (auto done = file.load(table); !done) return done.error();
-  if (XXH3_64bits(table.data(), table.size()) != head.block.table_sum)
+  if (xxh3_64(table.data(), table.size(), 0) != head.block.table_sum)
     return about.damaged("its chunk table does not match its checksum");
   if (auto sound = check_padding(about, head.layout, bytes); !sound) return sound.error();
   if (whole)
@@ -370,4 +373,4 @@ Result<VerifiedImage> verify_image(const std::filesystem::path& path) {
                        std::move(head->directory.rules)};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0

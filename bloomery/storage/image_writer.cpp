@@ -7,11 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include <bloomery/storage/file.hpp>
-#include <bloomery/storage/image.hpp>
+#include <xxhash.h>
+
+#include <bloomery/detail/hash/xxh3.hpp>
+#include <bloomery/file.hpp>
+#include <bloomery/image.hpp>
 #include <bloomery/storage/image_layout.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0 {
+
+using namespace detail;
 namespace {
 
 using detail::Layout;
@@ -153,8 +158,8 @@ Result<void> write_image(DurableFile& file, const Parts& parts, Plan plan) {
   if (auto done = file.write(plan.layout.table.offset, table); !done) return done.error();
   if (auto done = file.write(plan.layout.directory.offset, plan.directory); !done)
     return done.error();
-  plan.block.directory_sum = XXH3_64bits(plan.directory.data(), plan.directory.size());
-  plan.block.table_sum = XXH3_64bits(table.data(), table.size());
+  plan.block.directory_sum = xxh3_64(plan.directory.data(), plan.directory.size(), 0);
+  plan.block.table_sum = xxh3_64(table.data(), table.size(), 0);
   return write_superblocks(file, plan.block);
 }
 
@@ -180,4 +185,4 @@ Result<void> save_image(const std::filesystem::path& path, const Image& image,
   return file->commit();
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0

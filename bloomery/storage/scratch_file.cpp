@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 namespace {
 
 constexpr std::size_t most_at_once = std::size_t{1} << 30;
@@ -81,4 +81,4 @@ Result<void> ScratchFile::read(std::uint64_t offset, std::span<char> into) const
   return {};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

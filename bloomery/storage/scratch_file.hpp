@@ -12,9 +12,9 @@
 #include <utility>
 
 #include <bloomery/error.hpp>
-#include <bloomery/storage/file.hpp>
+#include <bloomery/file.hpp>
 
-namespace bloomery {
+namespace bloomery::inline v0::detail {
 
 class ScratchFile {
  public:
@@ -32,4 +32,4 @@ class ScratchFile {
   detail::Descriptor file_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline v0::detail

@@ -18,7 +18,7 @@
 #include <adapters/leveldb_policy.hpp>
 #include <bench/leveldb_reads.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 std::string decimal_key(std::uint64_t number) {
@@ -259,4 +259,4 @@ TEST(LevelDbPolicy, BlocksAreReadNoMoreOftenThanWithLevelDbsOwn) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

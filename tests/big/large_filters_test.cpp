@@ -8,7 +8,7 @@
 #include <bloomery/bloomery.hpp>
 #include <tests/laws/chances.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr std::uint64_t group = 1 << 16;
@@ -116,4 +116,4 @@ TEST(BigFilters, AnExactSetOfTenMillionKeysIsExact) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

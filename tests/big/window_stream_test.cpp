@@ -7,7 +7,7 @@
 
 #include <bloomery/bloomery.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 std::vector<std::uint64_t> numbers(std::uint64_t first, std::uint64_t count) {
@@ -47,4 +47,4 @@ TEST(BigWindow, TheLastMillionOfAHundredMillionAreAlwaysFoundInConstantMemory) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -7,11 +7,11 @@
 #include <set>
 #include <vector>
 
-#include <bloomery/bits/block.hpp>
-#include <bloomery/bits/words.hpp>
-#include <bloomery/hash/budget.hpp>
+#include <bloomery/detail/bits/block.hpp>
+#include <bloomery/detail/bits/words.hpp>
+#include <bloomery/detail/hash/budget.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Lanes = std::array<std::uint64_t, lanes_per_line>;
@@ -214,4 +214,4 @@ TEST(SplitLaw, EveryBitIsEquallyLikely) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

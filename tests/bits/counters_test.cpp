@@ -6,9 +6,9 @@
 #include <random>
 #include <vector>
 
-#include <bloomery/bits/counters.hpp>
+#include <bloomery/detail/bits/counters.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 struct Pair {
@@ -85,4 +85,4 @@ TEST(Counters, AgreeWithPlainIntegers) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

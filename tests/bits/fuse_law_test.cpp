@@ -7,17 +7,17 @@
 #include <random>
 #include <vector>
 
-#include <bloomery/bits/fuse.hpp>
-#include <bloomery/bits/kernels.hpp>
-#include <bloomery/hash/budget.hpp>
+#include <bloomery/detail/bits/fuse.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/hash/budget.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// Independent of bits/fuse.hpp but for its constants.
+// Independent of fuse.hpp but for its constants.
 void expect_law(const FuseShape& shape, const FuseView& view, std::uint64_t hash,
                 const FuseSlots& slots, std::size_t i) {
   const std::uint64_t mixed = (hash ^ shape.seed) * fuse_constants[0];
@@ -80,4 +80,4 @@ TEST(FuseKernel, EveryRowFindsTheSlotsOfTheLaw) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -15,14 +15,14 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/bits/block.hpp>
-#include <bloomery/bits/kernels.hpp>
-#include <bloomery/bits/memory.hpp>
-#include <bloomery/bits/native_line.hpp>
-#include <bloomery/bits/words.hpp>
-#include <bloomery/hash/budget.hpp>
+#include <bloomery/detail/bits/block.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/bits/memory.hpp>
+#include <bloomery/detail/bits/native_line.hpp>
+#include <bloomery/detail/bits/words.hpp>
+#include <bloomery/detail/hash/budget.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Hashes = std::vector<std::uint64_t>;
@@ -369,7 +369,7 @@ TEST_P(KernelRow, LoneKeysOfASplitBlockAreTheLaw) {
   }
 }
 
-// The scalar row is the law of bits/block.hpp in the line that hash/budget.hpp chooses.
+// The scalar row is the law of block.hpp in the line that budget.hpp chooses.
 TEST_P(KernelRow, LinesAreTheLawInTheChosenBlock) {
   const Hashes hashes = hashes_with_repeats(500, 7);
   for (const unsigned probes : {6U, 8U, 13U})
@@ -581,4 +581,4 @@ TEST_F(KernelChoiceDeathTest, EachRowCanBeForcedAndThoseTheCpuLacksAreRefused) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

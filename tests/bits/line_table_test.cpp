@@ -6,9 +6,9 @@
 #include <set>
 #include <vector>
 
-#include <bloomery/bits/line_table.hpp>
+#include <bloomery/detail/bits/line_table.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using CompactTable = LineTable<CompactLines>;
@@ -204,4 +204,4 @@ TEST(LineTable, RoomForSoManyKeysIsRoomForThem) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

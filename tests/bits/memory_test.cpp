@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include <bloomery/bits/memory.hpp>
+#include <bloomery/detail/bits/memory.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
@@ -231,4 +231,4 @@ TEST(Memory, StaysOneMappingWhileItGrows) {
 #endif
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

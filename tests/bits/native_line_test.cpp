@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <random>
 
-#include <bloomery/bits/block.hpp>
-#include <bloomery/bits/native_line.hpp>
-#include <bloomery/bits/words.hpp>
-#include <bloomery/hash/budget.hpp>
+#include <bloomery/detail/bits/block.hpp>
+#include <bloomery/detail/bits/native_line.hpp>
+#include <bloomery/detail/bits/words.hpp>
+#include <bloomery/detail/hash/budget.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Line = std::array<std::uint64_t, lanes_per_line>;
@@ -112,4 +112,4 @@ TEST(NativeLine, LoneKeysAreTheLawInTheChosenLine) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <random>
 
-#include <bloomery/bits/block.hpp>
-#include <bloomery/bits/kernels.hpp>
-#include <bloomery/bits/native_split.hpp>
+#include <bloomery/detail/bits/block.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/bits/native_split.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Block = std::array<std::uint32_t, split_words>;
@@ -52,4 +52,4 @@ TEST(NativeSplit, NoticesEachMissingBit) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

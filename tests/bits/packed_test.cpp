@@ -4,9 +4,9 @@
 #include <random>
 #include <vector>
 
-#include <bloomery/bits/packed.hpp>
+#include <bloomery/detail/bits/packed.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 // The same fields, one bool per bit: what the picture in packed.hpp says and nothing else.
@@ -92,4 +92,4 @@ TEST(Packed, MaskIsOneFieldOfOnes) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/bits/quotient_table.hpp>
-#include <bloomery/hash/hash.hpp>
+#include <bloomery/detail/bits/quotient_table.hpp>
+#include <bloomery/hash.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Size = QuotientTable::Size;
@@ -298,4 +298,4 @@ TEST(QuotientTable, ATurnedBitIsRefusedOrGivesASoundTable) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -9,11 +9,11 @@
 #include <random>
 #include <vector>
 
-#include <bloomery/bits/kernels.hpp>
-#include <bloomery/bits/ribbon.hpp>
-#include <bloomery/bits/ribbon_band.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/bits/ribbon.hpp>
+#include <bloomery/detail/bits/ribbon_band.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr std::uint64_t stretch = 128;
@@ -217,4 +217,4 @@ TEST(RibbonBandKernel, EveryRowTakesKeysOfOneStart) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -6,10 +6,10 @@
 #include <random>
 #include <vector>
 
-#include <bloomery/bits/kernels.hpp>
-#include <bloomery/bits/ribbon.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/bits/ribbon.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 // Row by row, as the law is written.
@@ -98,4 +98,4 @@ TEST(RibbonKernel, BitsOfTheAnswerTellOfSlotsInOrder) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

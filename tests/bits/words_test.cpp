@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include <bloomery/bits/words.hpp>
+#include <bloomery/detail/bits/words.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr std::uint64_t corners[] = {0, 1, 62, 63, 64, 65, 127, 128, 190, 191};
@@ -123,4 +123,4 @@ TEST(WordsThreads, LoseNoBitAndEachBitIsFreshForOneOfThem) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

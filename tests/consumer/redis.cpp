@@ -1,5 +1,5 @@
 // A program that links bloomery::redis: opening a set on a missing server gives an Error.
-#include <bloomery/remote/redis_set.hpp>
+#include <bloomery/redis/redis_set.hpp>
 #include <iostream>
 
 int main() {

@@ -1,9 +1,9 @@
 // A program that links bloomery::text: takes keys out of JSON lines, normalised; reads the lines
 // of a compressed file; works on sparse integers.
-#include <bloomery/engines/decompress.hpp>
-#include <bloomery/engines/line_keys.hpp>
-#include <bloomery/engines/lines.hpp>
-#include <bloomery/engines/sparse_integers.hpp>
+#include <bloomery/engines/integers/sparse_integers.hpp>
+#include <bloomery/engines/keys/line_keys.hpp>
+#include <bloomery/text/decompress.hpp>
+#include <bloomery/text/lines.hpp>
 #include <iostream>
 
 namespace {

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/blocks.hpp>
+#include <bloomery/engines/input/blocks.hpp>
 
 #include "scratch.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -110,4 +110,4 @@ TEST(Blocks, APipeGivesWhatItHas) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -1,17 +1,17 @@
 // What the encoders make, read by the decoders of the library: whole, and up to a flush.
-#include <bloomery/engines/compress.hpp>
+#include <bloomery/engines/input/compress.hpp>
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/decompress.hpp>
-#include <bloomery/engines/line_writer.hpp>
+#include <bloomery/text/decompress.hpp>
+#include <bloomery/text/line_writer.hpp>
 
 #include "scratch.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 const std::vector<std::string> names = {"x.gz", "x.bz2", "x.xz", "x.zst", "x.lz4"};
@@ -90,4 +90,4 @@ TEST(Compress, OnlyTheseNamesAreCompressed) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

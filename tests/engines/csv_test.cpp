@@ -1,14 +1,14 @@
-#include <bloomery/engines/csv.hpp>
+#include <bloomery/detail/engines/keys/csv.hpp>
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include <bloomery/engines/lines.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "scratch.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 // The rules of csv.hpp, a byte at a time.
@@ -173,4 +173,4 @@ TEST(Csv, AQuoteThatIsNeverClosedIsAnErrorWithTheLineWhereItsRecordBegan) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

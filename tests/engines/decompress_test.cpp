@@ -8,14 +8,14 @@
 #include <thread>
 #include <vector>
 
-#include <bloomery/engines/decompress.hpp>
-#include <bloomery/engines/input_file.hpp>
-#include <bloomery/engines/lines.hpp>
-#include <bloomery/engines/numbers.hpp>
+#include <bloomery/detail/engines/input/input_file.hpp>
+#include <bloomery/engines/integers/numbers.hpp>
+#include <bloomery/text/decompress.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "scratch.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 struct Codec {
@@ -392,4 +392,4 @@ TEST(DecompressSigns, StreamsThatAskForTooMuchMemoryAreRefusedWithTheWayOut) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -8,13 +8,13 @@
 #include <unordered_set>
 #include <vector>
 
-#include <bloomery/engines/dedup.hpp>
-#include <bloomery/sets/any_body.hpp>
-#include <bloomery/sets/parts.hpp>
+#include <bloomery/detail/sets/parts.hpp>
+#include <bloomery/engines/dedup/dedup.hpp>
+#include <bloomery/sets/erased/any_body.hpp>
 
 #include "scratch.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 // What a server keeps after its clients have failed.
@@ -243,4 +243,4 @@ TEST_F(SharedDedup, StoppedBeforeItBeginsItDoesNothing) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

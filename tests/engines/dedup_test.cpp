@@ -8,11 +8,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include <bloomery/engines/dedup.hpp>
+#include <bloomery/engines/dedup/dedup.hpp>
 
 #include "scratch.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 AnySet text_set(std::string_view kind = "hash-set", Want want = {.keys = 100'000, .rate = 1e-6},
@@ -491,4 +491,4 @@ TEST_F(Dedup, SeveralSetsAreAskedBeforeEachWithItsOwnKeys) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

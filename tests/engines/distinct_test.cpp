@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include <bloomery/engines/distinct.hpp>
+#include <bloomery/engines/dedup/distinct.hpp>
 
 #include "scratch.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 std::uint64_t estimated(const std::vector<std::string>& files, const DedupRules& how = {}) {
@@ -59,4 +59,4 @@ TEST(Distinct, CountsKeysNotLinesAndNoHeads) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include <bloomery/engines/expected_false.hpp>
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/engines/dedup/expected_false.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 TEST(ExpectedFalse, IsWhatTheAbsentLinesTell) {
@@ -82,4 +82,4 @@ TEST(ExpectedFalse, AgreesWithSetsThatAreAsked) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -1,8 +1,8 @@
-#include <bloomery/engines/fields.hpp>
+#include <bloomery/engines/keys/fields.hpp>
 
 #include <gtest/gtest.h>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 std::string cut(const FieldCutter& cutter, std::string_view record,
@@ -196,4 +196,4 @@ TEST(Fields, RefusesRulesThatNameNoKey) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

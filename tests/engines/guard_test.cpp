@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include <bloomery/engines/guard.hpp>
+#include <bloomery/guard.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Key = std::uint64_t;
@@ -390,4 +390,4 @@ TEST(Guard, LocksForThreadsWhatIsNotDeclaredSafe) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/integers.hpp>
+#include <bloomery/engines/integers/integers.hpp>
 
 #include "scratch.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
@@ -323,4 +323,4 @@ TEST_F(Integers, RangesAreWrittenWithTwoDots) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -1,4 +1,4 @@
-#include <bloomery/engines/json_path.hpp>
+#include <bloomery/engines/keys/json_path.hpp>
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 std::string key(std::string_view record, std::string_view path) {
@@ -181,4 +181,4 @@ TEST(JsonPath, BrokenRecordsNeitherCrashNorGiveAnotherKey) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

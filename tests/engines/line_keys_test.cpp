@@ -1,4 +1,4 @@
-#include <bloomery/engines/line_keys.hpp>
+#include <bloomery/engines/keys/line_keys.hpp>
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Texts = std::vector<std::string_view>;
@@ -119,4 +119,4 @@ TEST(LineKeys, ThreadsEachWithTheirOwnMakeTheSameKeys) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <string>
 
-#include <bloomery/engines/line_writer.hpp>
+#include <bloomery/text/line_writer.hpp>
 
 #include "scratch.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 TEST(LineWriter, GathersAndKeepsTheOrderOfSmallAndLargePieces) {
@@ -221,4 +221,4 @@ TEST(LineWriter, ABlockKeepsItsPlaceAmongOtherBytes) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/lines.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "scratch.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -222,4 +222,4 @@ TEST(LineCounts, AFileWhoseLinesGrowShorterIsStillCovered) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

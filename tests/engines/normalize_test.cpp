@@ -1,10 +1,10 @@
-#include <bloomery/engines/normalize.hpp>
+#include <bloomery/text/normalize.hpp>
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr const char* every_profile[] = {"trim/1", "case/1", "email/1", "url/1", "crawl/1"};
@@ -135,4 +135,4 @@ TEST(Normalize, TwiceIsOnce) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include <bloomery/bloomery.hpp>
-#include <bloomery/engines/parallel.hpp>
+#include <bloomery/detail/engines/parallel.hpp>
 #include <tests/sets/repeats.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 TEST(Parallel, EveryThreadWorksOnce) {
@@ -144,4 +144,4 @@ TEST(ParallelThreads, TextIsHashedByThreadsToo) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

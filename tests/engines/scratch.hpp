@@ -12,9 +12,9 @@
 #include <string_view>
 #include <thread>
 
-#include <bloomery/engines/line_writer.hpp>
+#include <bloomery/text/line_writer.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 class Scratch {
  public:
@@ -73,4 +73,4 @@ class Feed {
   std::thread writer_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/sparse_integers.hpp>
+#include <bloomery/engines/integers/sparse_integers.hpp>
 
 #include "scratch.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
@@ -200,4 +200,4 @@ TEST_F(SparseIntegers, BadLinesHaveTheirPlaceOrAreCounted) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

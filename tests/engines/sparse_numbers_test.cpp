@@ -21,9 +21,9 @@ extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 #include <set>
 #include <vector>
 
-#include <bloomery/engines/sparse_numbers.hpp>
+#include <bloomery/engines/integers/sparse_numbers.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
@@ -159,4 +159,4 @@ TEST(SparseNumbers, NeighboursTakeAFewBits) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -1,6 +1,6 @@
 // tally() with a spool of a few bytes: everything goes through the file and is packed there, again
 // and again; beside a model that keeps all lines.
-#include <bloomery/engines/tallies.hpp>
+#include <bloomery/engines/dedup/tallies.hpp>
 
 #include <gtest/gtest.h>
 
@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/key_numbers.hpp>
+#include <bloomery/engines/dedup/key_numbers.hpp>
 
 #include "scratch.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -126,4 +126,4 @@ TEST(KeyNumbers, HashesThatDifferInOneBitAreDifferentKeys) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

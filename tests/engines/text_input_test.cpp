@@ -1,4 +1,4 @@
-#include <bloomery/engines/text_input.hpp>
+#include <bloomery/engines/input/text_input.hpp>
 
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -6,10 +6,10 @@
 #include <random>
 #include <string>
 
-#include <bloomery/engines/not_text.hpp>
-#include <bloomery/engines/utf16.hpp>
+#include <bloomery/engines/input/not_text.hpp>
+#include <bloomery/engines/input/utf16.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using namespace std::string_literals;
@@ -130,4 +130,4 @@ TEST(TextInput, APipeIsUndecidedOnlyWhileNoRecordIsWhole) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

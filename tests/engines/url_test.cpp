@@ -1,4 +1,4 @@
-#include <bloomery/engines/url.hpp>
+#include <bloomery/detail/engines/keys/url.hpp>
 
 #include <gtest/gtest.h>
 #include <uriparser/Uri.h>
@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 std::string normal(UrlLaw law, std::string_view text) {
@@ -246,4 +246,4 @@ TEST(Url, DotSegmentsGoAsUriparserHasThemGo) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -8,9 +8,9 @@
 #include <random>
 #include <set>
 
-#include <bloomery/hash/budget.hpp>
+#include <bloomery/detail/hash/budget.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
@@ -118,4 +118,4 @@ TEST(Budget, EnoughBitsKeepsSevenInReserve) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include <bloomery/hash/hash.hpp>
+#include <bloomery/hash.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 struct Pinned {
@@ -75,4 +75,4 @@ TEST(HashGolden, IntegersHashAsTheyAlwaysDid) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include <bloomery/hash/hash.hpp>
+#include <bloomery/hash.hpp>
 #include <tests/hash/linked_xxhash.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 // What may be a key and what is refused, at compile time.
@@ -53,7 +53,7 @@ TEST(Hasher, IsXxh3OfTheLinkedLibraryForEveryLengthUpTo1100) {
   }
 }
 
-// Integers have a statement of XXH3's law of their own (hash/xxh3_word.hpp).
+// Integers have a statement of XXH3's law of their own (xxh3_word.hpp).
 TEST(Hasher, OfAnIntegerIsXxh3OfTheLinkedLibraryUnderManySeeds) {
   std::mt19937_64 random(17);
   for (int i = 0; i < 20'000; ++i) {
@@ -188,4 +188,4 @@ TEST(Hash, BareWordsAreTheBitsInOrder) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 struct LinkedWide {
   std::uint64_t high;
@@ -15,4 +15,4 @@ struct LinkedWide {
 std::uint64_t linked_xxh3(const void* bytes, std::size_t length, std::uint64_t seed);
 LinkedWide linked_xxh3_wide(const void* bytes, std::size_t length, std::uint64_t seed);
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

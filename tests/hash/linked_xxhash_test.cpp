@@ -8,7 +8,7 @@
 #error "this file must call the shared library"
 #endif
 
-namespace bloomery {
+namespace bloomery::detail {
 
 std::uint64_t linked_xxh3(const void* bytes, std::size_t length, std::uint64_t seed) {
   return XXH3_64bits_withSeed(bytes, length, seed);
@@ -24,4 +24,4 @@ namespace {
 TEST(LinkedXxhash, IsOfAVersionWhoseXxh3IsFrozen) { EXPECT_GE(XXH_versionNumber(), 800U); }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <vector>
 
-#include <bloomery/hash/siphash.hpp>
+#include <bloomery/detail/hash/siphash.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 // The bytes 00 01 02 ... and the key 00 01 ... 0f, as in the tables of the paper.
@@ -93,4 +93,4 @@ TEST(SipHash, AgreesWithHighwayHashForEveryLengthUpTo300) {
 #endif
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

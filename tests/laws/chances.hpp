@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 // The distance from the expected number of hits, in standard deviations.
 inline double spreads_from(std::uint64_t hits, std::uint64_t asked, double rate) {
@@ -39,4 +39,4 @@ inline bool is_likely(std::uint64_t hits, std::uint64_t asked, double rate) {
   return above > beyond_five_spreads && below > beyond_five_spreads;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -18,7 +18,7 @@
 #include <bloomery/bloomery.hpp>
 #include <tests/storage/scratch_directory.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 // The maps begin here and not at 0, so that a forgotten `- low` shows.
 inline constexpr std::uint64_t first_integer = 1'000'003;
@@ -140,4 +140,4 @@ FileBytes bits_of(const Set<K>& set) {
   return bits_of(open_image(scratch / "set.blm").value().parts);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -8,7 +8,7 @@
 #include <bloomery/bloomery.hpp>
 #include <tests/laws/law_keys.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 TEST(Laws, NeverForgetsAtAnyFill) {
@@ -522,4 +522,4 @@ TEST(Laws, AnySetOfTheSameKindHasTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

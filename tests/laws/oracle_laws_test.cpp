@@ -5,7 +5,7 @@
 #include <tests/laws/law_keys.hpp>
 #include <tests/oracle.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 TEST(OracleLaws, EveryKindAgreesWithAnUnorderedSetThroughRandomOperations) {
@@ -24,4 +24,4 @@ TEST(OracleLaws, EveryKindAgreesWithAnUnorderedSetThroughRandomOperations) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/hash/hash.hpp>
+#include <bloomery/hash.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 // Calls each(name, hashes) for sequential integers, multiples of powers of two, and strings with a
 // common beginning.
@@ -52,4 +52,4 @@ inline void expect_even(const std::vector<std::uint64_t>& counts) {
   EXPECT_NEAR(sum, freedom, 5 * std::sqrt(2 * freedom));
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -13,7 +13,7 @@
 #include <tests/laws/chances.hpp>
 #include <tests/laws/law_keys.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 // Strangers begin far above all members.
@@ -217,4 +217,4 @@ TEST(RateLaw, MemoryGivesTheMissingNumber) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -11,7 +11,7 @@
 #include <bloomery/bloomery.hpp>
 #include <tests/laws/law_keys.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -264,4 +264,4 @@ TEST(RefusalLaws, ARefusedMergeLeavesTheFormOfTheKeysAlone) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

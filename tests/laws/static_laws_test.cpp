@@ -13,7 +13,7 @@
 #include <tests/laws/chances.hpp>
 #include <tests/laws/law_keys.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Keys = std::vector<std::uint64_t>;
@@ -369,4 +369,4 @@ TEST(StaticLaws, PlansAreHonest) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

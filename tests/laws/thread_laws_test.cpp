@@ -9,7 +9,7 @@
 #include <bloomery/bloomery.hpp>
 #include <tests/laws/law_keys.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr unsigned thread_count = 4;
@@ -153,4 +153,4 @@ TEST(ThreadLaws, ThreadsThatMixFormsOfKeysLeaveAMixedSetOrAreRefused) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -1,7 +1,7 @@
 // Compiled for any CPU; see mixed_cpu_test.cpp.
-#include <bloomery/sets/blocked_bloom.hpp>
+#include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 bool mark_for_any_cpu(BlockedBloom& set, Hash hash) {
   return set.add_at(set.locate(hash)) == Added::fresh && set.has_at(set.locate(hash));
@@ -11,4 +11,4 @@ bool add_for_any_cpu(BlockedBloom& set, Hash hash) {
   return set.add_simple(hash) == Added::fresh && set.has_simple(hash);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

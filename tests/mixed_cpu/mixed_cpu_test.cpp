@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include <bloomery/bits/memory.hpp>
+#include <bloomery/detail/bits/memory.hpp>
 #include <bloomery/set.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 bool mark_for_any_cpu(BlockedBloom& set, Hash hash);
 bool add_for_any_cpu(BlockedBloom& set, Hash hash);
@@ -57,4 +57,4 @@ TEST_F(MixedCpu, ASetOfThisFileKeepsItsKeys) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

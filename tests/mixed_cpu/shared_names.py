@@ -5,7 +5,7 @@
 
 Compiles verbs.cpp for any CPU, for AVX2 and for AVX-512. Of two definitions of a weak symbol the
 linker keeps either. So whatever a wide file and the one for any CPU both define must be free of the
-instructions of bits/native_line.hpp and native_split.hpp (bits/this_cpu.hpp).
+instructions of native_line.hpp and native_split.hpp (this_cpu.hpp).
 """
 import os
 import re

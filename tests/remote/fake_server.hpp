@@ -17,11 +17,11 @@
 #include <string_view>
 #include <thread>
 
-#include <bloomery/remote/redis_address.hpp>
+#include <bloomery/redis/redis_address.hpp>
 
 #include "live_redis.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 
 // Whether there is something to read within a moment; so that threads notice their end.
 inline bool readable(int fd, int milliseconds = 20) {
@@ -81,4 +81,4 @@ inline void send_all(int fd, std::string_view bytes) {
   }
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -27,9 +27,9 @@
 #include <thread>
 #include <vector>
 
-#include <bloomery/remote/redis_address.hpp>
+#include <bloomery/redis/redis_address.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 // A socket of the loopback that listens at a free port.
 inline int listen_somewhere(std::uint16_t& port) {
@@ -198,4 +198,4 @@ class LiveRedis {
   std::unique_ptr<redisContext, Free> client_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include <bloomery/remote/redis_address.hpp>
+#include <bloomery/redis/redis_address.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -137,4 +137,4 @@ TEST(RedisAddress, NeverTellsThePassword) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

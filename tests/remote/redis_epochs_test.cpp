@@ -5,11 +5,11 @@
 #include <thread>
 #include <vector>
 
-#include <bloomery/remote/redis_set.hpp>
+#include <bloomery/redis/redis_set.hpp>
 
 #include "live_redis.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 class RedisEpochs : public testing::Test {
@@ -357,4 +357,4 @@ TEST_F(RedisEpochs, AServerWithoutMemoryRefusesAndNothingIsLost) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

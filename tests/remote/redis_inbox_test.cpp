@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include <bloomery/remote/redis_inbox.hpp>
+#include <bloomery/detail/remote/redis_inbox.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 const std::vector<std::string> replies = {
@@ -80,4 +80,4 @@ TEST(RedisInbox, RefusesWhatIsNoReplyOrTooLong) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/remote/redis_layout.hpp>
-#include <bloomery/remote/slots.hpp>
+#include <bloomery/detail/remote/redis_layout.hpp>
+#include <bloomery/redis/slots.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 RedisLaw law_for(std::uint64_t keys, double rate = 0.01) {
@@ -187,4 +187,4 @@ TEST(RedisLayout, ShardsLieInTheSlotsTheyAreSaidTo) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

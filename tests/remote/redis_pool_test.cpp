@@ -13,14 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include <bloomery/engines/guard.hpp>
-#include <bloomery/remote/redis_pool.hpp>
-#include <bloomery/remote/redis_set.hpp>
+#include <bloomery/guard.hpp>
+#include <bloomery/redis/redis_pool.hpp>
+#include <bloomery/redis/redis_set.hpp>
 
 #include "fake_server.hpp"
 #include "live_redis.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -263,4 +263,4 @@ TEST(RedisCircuit, ThreadsOfAPoolShareIt) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

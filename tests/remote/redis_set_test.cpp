@@ -8,12 +8,12 @@
 #include <thread>
 #include <vector>
 
+#include <bloomery/redis/redis_set.hpp>
 #include <bloomery/remote/redis_any_set.hpp>
-#include <bloomery/remote/redis_set.hpp>
 
 #include "live_redis.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 class RedisSetTest : public testing::Test {
@@ -311,4 +311,4 @@ TEST_F(RedisSetTest, WorksAsAnAnySet) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -11,12 +11,12 @@
 #include <thread>
 #include <vector>
 
-#include <bloomery/remote/redis_set.hpp>
+#include <bloomery/redis/redis_set.hpp>
 
 #include "fake_server.hpp"
 #include "live_redis.hpp"
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using namespace std::chrono_literals;
@@ -322,4 +322,4 @@ TEST(RedisNonsense, SendsInCircles) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

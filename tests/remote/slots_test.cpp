@@ -3,9 +3,9 @@
 #include <set>
 #include <string>
 
-#include <bloomery/remote/slots.hpp>
+#include <bloomery/redis/slots.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 TEST(Slots, AreThoseOfTheClusterSpecification) {
@@ -44,4 +44,4 @@ TEST(Slots, EverySlotHasATagOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

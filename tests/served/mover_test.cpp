@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include <bloomery/bits/memory.hpp>
+#include <bloomery/detail/bits/memory.hpp>
 
 #include <bloomery/served/native/native_bloom.hpp>
 #include <bloomery/served/native/native_cuckoo.hpp>

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/bits/memory.hpp>
+#include <bloomery/detail/bits/memory.hpp>
 
 #include <bloomery/served/native/native_bloom.hpp>
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 const std::vector<std::string_view> texts = {"one", "two", "three", "two"};
@@ -209,4 +209,4 @@ TEST(AnySet, ShapeFactsNameTheFields) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

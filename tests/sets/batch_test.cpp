@@ -6,12 +6,12 @@
 #include <memory>
 #include <vector>
 
-#include <bloomery/bits/memory.hpp>
-#include <bloomery/bits/words.hpp>
-#include <bloomery/sets/batch.hpp>
-#include <bloomery/sets/bitmap.hpp>
+#include <bloomery/detail/bits/memory.hpp>
+#include <bloomery/detail/bits/words.hpp>
+#include <bloomery/detail/sets/bulk/batch.hpp>
+#include <bloomery/detail/sets/kinds/bitmap.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr std::uint64_t integers = 100'000;
@@ -150,4 +150,4 @@ INSTANTIATE_TEST_SUITE_P(Lengths, Batch,
                                          1'000, 5'000));
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

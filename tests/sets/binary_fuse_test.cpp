@@ -9,13 +9,13 @@
 #include <random>
 #include <vector>
 
-#include <bloomery/sets/batch.hpp>
-#include <bloomery/sets/binary_fuse.hpp>
-#include <bloomery/sets/build.hpp>
-#include <bloomery/sets/owned.hpp>
+#include <bloomery/detail/sets/build/build.hpp>
+#include <bloomery/detail/sets/bulk/batch.hpp>
+#include <bloomery/detail/sets/kinds/binary_fuse.hpp>
+#include <bloomery/detail/sets/owned.hpp>
 #include <tests/laws/chances.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Hashes = std::vector<Hash>;
@@ -318,4 +318,4 @@ TEST(BinaryFuse, GoldenBytes) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -7,11 +7,11 @@
 #include <set>
 #include <vector>
 
+#include <bloomery/detail/sets/kinds/bitmap.hpp>
+#include <bloomery/detail/sets/owned.hpp>
 #include <bloomery/set.hpp>
-#include <bloomery/sets/bitmap.hpp>
-#include <bloomery/sets/owned.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Members = std::set<std::uint64_t>;
@@ -189,4 +189,4 @@ TEST(Bitmap, BitsBeyondTheRangeAreRefused) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

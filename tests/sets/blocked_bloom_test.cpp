@@ -5,13 +5,13 @@
 #include <bit>
 #include <vector>
 
-#include <bloomery/bits/memory.hpp>
-#include <bloomery/hash/budget.hpp>
+#include <bloomery/detail/bits/memory.hpp>
+#include <bloomery/detail/hash/budget.hpp>
+#include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
 #include <bloomery/set.hpp>
-#include <bloomery/sets/blocked_bloom.hpp>
 #include <tests/laws/positions.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Shape = BlockedBloom::Shape;
@@ -166,4 +166,4 @@ TEST(BlockedBloom, ShapesThatCanNotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

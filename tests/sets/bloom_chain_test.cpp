@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include <bloomery/detail/sets/kinds/bloom_chain.hpp>
 #include <bloomery/set.hpp>
-#include <bloomery/sets/bloom_chain.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 std::vector<Hash> hashes_of(std::uint64_t first, std::uint64_t count) {
@@ -208,4 +208,4 @@ TEST(BloomChain, UnitingDoesNotPassTheCap) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

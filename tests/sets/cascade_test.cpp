@@ -8,11 +8,11 @@
 #include <vector>
 
 #include <bloomery/bloomery.hpp>
-#include <bloomery/sets/sorted_hashes.hpp>
+#include <bloomery/sets/build/sorted_hashes.hpp>
 #include <tests/laws/chances.hpp>
 #include <tests/laws/law_keys.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr std::uint64_t first_allowed = std::uint64_t{1} << 40;
@@ -333,4 +333,4 @@ TEST(SortedHashes, EveryHashOfAListIsFoundAndNoOther) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

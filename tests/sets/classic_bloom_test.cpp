@@ -4,12 +4,12 @@
 #include <cmath>
 #include <vector>
 
-#include <bloomery/bits/memory.hpp>
+#include <bloomery/detail/bits/memory.hpp>
+#include <bloomery/detail/sets/kinds/classic_bloom.hpp>
 #include <bloomery/set.hpp>
-#include <bloomery/sets/classic_bloom.hpp>
 #include <tests/laws/positions.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 TEST(ClassicBloom, PlanIsTheTextbookFormulaRoundedUpToLines) {
@@ -116,4 +116,4 @@ TEST(ClassicBloom, ShapesThatCanNotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

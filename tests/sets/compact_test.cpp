@@ -11,10 +11,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include <bloomery/detail/sets/kinds/compact.hpp>
 #include <bloomery/set.hpp>
-#include <bloomery/sets/compact.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 std::vector<Hash> hashes_from(std::uint64_t first, std::uint64_t count) {
@@ -232,4 +232,4 @@ TEST(CompactThreads, AddWithoutLosingAKeyAndSayFreshOnce) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include <bloomery/any_set.hpp>
+#include <bloomery/detail/sets/kinds/counting_bloom.hpp>
 #include <bloomery/set.hpp>
-#include <bloomery/sets/any_set.hpp>
-#include <bloomery/sets/counting_bloom.hpp>
 #include <tests/laws/law_keys.hpp>
 #include <tests/sets/multiset_model.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Model = MultisetModel<CountingBloom>;
@@ -184,4 +184,4 @@ TEST(CountingBloom, ShapesThatCanNotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -10,7 +10,7 @@
 #include <tests/laws/chances.hpp>
 #include <tests/laws/positions.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 // A kind with memory of its own, of any shape.
@@ -264,4 +264,4 @@ TEST(Cuckoo, RatesThatNeedWiderFingerprintsAreRefused) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/hash/hash.hpp>
-#include <bloomery/sets/any_set.hpp>
-#include <bloomery/sets/blocked_bloom.hpp>
-#include <bloomery/sets/classic_bloom.hpp>
-#include <bloomery/sets/counting_bloom.hpp>
-#include <bloomery/sets/cuckoo.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
+#include <bloomery/detail/sets/kinds/classic_bloom.hpp>
+#include <bloomery/detail/sets/kinds/counting_bloom.hpp>
+#include <bloomery/detail/sets/kinds/cuckoo.hpp>
+#include <bloomery/detail/sets/kinds/split_block.hpp>
+#include <bloomery/hash.hpp>
 #include <bloomery/sets/fold.hpp>
-#include <bloomery/sets/split_block.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 static_assert(Foldable<ClassicBloom> && Foldable<BlockedBloom> && Foldable<SplitBlock>);
@@ -121,4 +121,4 @@ TEST(Fold, KindsWithoutNeighboursSayWhy) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -9,10 +9,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include <bloomery/detail/sets/kinds/hash_set.hpp>
 #include <bloomery/set.hpp>
-#include <bloomery/sets/hash_set.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 std::vector<WideHash> wide_hashes(std::uint64_t first, std::uint64_t count) {
@@ -201,4 +201,4 @@ TEST(HashSet, ACallerOfAddAllHearsWhichKeysWereNew) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

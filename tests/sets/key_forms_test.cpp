@@ -1,5 +1,5 @@
 // 1 and "1" are different keys with different hashes: a set of one form refuses the other instead
-// of answering "absent". What the table in sets/key_gate.hpp says, for every kind and every verb.
+// of answering "absent". What the table in key_gate.hpp says, for every kind and every verb.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <tests/laws/law_keys.hpp>
 #include <tests/storage/scratch_directory.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Integers = std::vector<std::uint64_t>;
@@ -201,4 +201,4 @@ TEST(KeyForms, AnySetRefusesTextsToo) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

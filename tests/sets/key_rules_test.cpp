@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include <bloomery/sets/key_rules.hpp>
+#include <bloomery/key_rules.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 TEST(KeyRules, FormsJoinToMixedUnlessEqualOrNone) {
@@ -53,4 +53,4 @@ TEST(KeyRules, WhatDiffersIsNamed) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include <bloomery/detail/sets/bulk/key_source.hpp>
 #include <bloomery/set.hpp>
-#include <bloomery/sets/key_source.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 const Hasher hashers[] = {Hasher(), Hasher(0x1234'5678'9abc'def0), Hasher::hardened({1, 2})};
@@ -107,4 +107,4 @@ TEST(SetInBulk, LargeSetsCountAndKeepTheSameKeys) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -13,7 +13,7 @@
 #include <tests/laws/law_keys.hpp>
 #include <tests/storage/scratch_directory.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 template <class K>
@@ -140,4 +140,4 @@ TEST(MovedFrom, AnAnySetThrowsToo) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

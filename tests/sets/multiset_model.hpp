@@ -19,7 +19,7 @@
 #include <bloomery/bloomery.hpp>
 #include <tests/laws/law_keys.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 template <class K>
 class MultisetModel {
@@ -110,4 +110,4 @@ class MultisetModel {
   std::mt19937_64 random_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/sets/bitmap.hpp>
-#include <bloomery/sets/blocked_bloom.hpp>
-#include <bloomery/sets/classic_bloom.hpp>
-#include <bloomery/sets/owned.hpp>
+#include <bloomery/detail/sets/kinds/bitmap.hpp>
+#include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
+#include <bloomery/detail/sets/kinds/classic_bloom.hpp>
+#include <bloomery/detail/sets/owned.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 Hash hash_of(std::uint64_t key) { return Hasher()(key); }
@@ -150,4 +150,4 @@ TEST(Owned, UnlikeShapesNameTheFieldThatDiffers) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -6,15 +6,15 @@
 #include <random>
 #include <vector>
 
-#include <bloomery/bits/memory.hpp>
-#include <bloomery/sets/bitmap.hpp>
-#include <bloomery/sets/blocked_bloom.hpp>
-#include <bloomery/sets/partition.hpp>
-#include <bloomery/sets/split_block.hpp>
-#include <bloomery/sets/two_bit_map.hpp>
+#include <bloomery/detail/bits/memory.hpp>
+#include <bloomery/detail/sets/bulk/partition.hpp>
+#include <bloomery/detail/sets/kinds/bitmap.hpp>
+#include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
+#include <bloomery/detail/sets/kinds/split_block.hpp>
+#include <bloomery/detail/sets/kinds/two_bit_map.hpp>
 #include <tests/sets/repeats.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 TEST(PartitionPlan, CoversEveryLineWithFewParts) {
@@ -157,4 +157,4 @@ TEST(PartitionLaw, SameBytesAndCountAsOneByOne) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

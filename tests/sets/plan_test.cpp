@@ -6,11 +6,11 @@
 #include <random>
 #include <vector>
 
-#include <bloomery/sets/blocked_bloom.hpp>
-#include <bloomery/sets/classic_bloom.hpp>
-#include <bloomery/sets/plan.hpp>
+#include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
+#include <bloomery/detail/sets/kinds/classic_bloom.hpp>
+#include <bloomery/detail/sets/plan.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 TEST(Plan, ClassicFormulasAgreeWithEachOther) {
@@ -194,4 +194,4 @@ TEST(Plan, LogFactorialIsThatOfTheProducts) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 inline std::vector<std::uint64_t> keys_with_repeats(std::size_t n, std::uint64_t range) {
   std::mt19937_64 random(n);
@@ -18,4 +18,4 @@ inline std::vector<std::uint64_t> keys_with_repeats(std::size_t n, std::uint64_t
   return keys;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

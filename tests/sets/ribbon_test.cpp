@@ -8,13 +8,13 @@
 #include <random>
 #include <vector>
 
-#include <bloomery/hash/hash.hpp>
-#include <bloomery/sets/batch.hpp>
-#include <bloomery/sets/ribbon.hpp>
-#include <bloomery/sets/ribbon_shard.hpp>
-#include <bloomery/sets/shape_fields.hpp>
+#include <bloomery/detail/sets/bulk/batch.hpp>
+#include <bloomery/detail/sets/kinds/ribbon.hpp>
+#include <bloomery/detail/sets/shape_fields.hpp>
+#include <bloomery/hash.hpp>
+#include <bloomery/sets/build/ribbon_shard.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Hashes = std::vector<Hash>;
@@ -284,4 +284,4 @@ TEST(Ribbon, ShapesGoToBytesAndBack) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include <bloomery/detail/sets/kinds/scalable.hpp>
 #include <bloomery/set.hpp>
-#include <bloomery/sets/scalable.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 std::vector<Hash> hashes_of(std::uint64_t first, std::uint64_t count) {
@@ -253,4 +253,4 @@ TEST(Scalable, StartsSmallWhenNobodyGuesses) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

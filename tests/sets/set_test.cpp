@@ -8,7 +8,7 @@
 #include <bloomery/bloomery.hpp>
 #include <tests/storage/scratch_directory.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 TEST(Set, TheExampleOfTheReadmeWorks) {
@@ -163,4 +163,4 @@ TEST(Set, ASmallSetIsSmall) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/sets/kinds.hpp>
-#include <bloomery/sets/shape_fields.hpp>
+#include <bloomery/detail/sets/kinds.hpp>
+#include <bloomery/detail/sets/shape_fields.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 std::vector<std::byte> bytes_of(const std::string& text) {
@@ -65,4 +65,4 @@ TEST(ShapeFields, FactsAreNamesAndNumbers) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

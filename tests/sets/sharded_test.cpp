@@ -13,7 +13,7 @@
 #include <tests/laws/chances.hpp>
 #include <tests/laws/law_keys.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 std::vector<std::uint64_t> integers(std::uint64_t first, std::uint64_t count) {
@@ -211,4 +211,4 @@ TEST(Sharded, FactsNameTheShards) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -1,4 +1,4 @@
-// The short way of single keys (sets/key_gate.hpp) against bulk, which does not take it: same
+// The short way of single keys (key_gate.hpp) against bulk, which does not take it: same
 // bytes, same answers, same notes, for every shape and every hash. Compiled for any CPU, in
 // v3_tests for AVX2, and in native_tests for the CPU at hand.
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 #include <bloomery/set.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Blocked = Set<BlockedBloom>;
@@ -104,4 +104,4 @@ TEST(ShortWay, EveryFormIsNoted) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -9,13 +9,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include <bloomery/any_set.hpp>
+#include <bloomery/detail/sets/kinds/spectral_bloom.hpp>
 #include <bloomery/set.hpp>
-#include <bloomery/sets/any_set.hpp>
-#include <bloomery/sets/spectral_bloom.hpp>
 #include <tests/laws/law_keys.hpp>
 #include <tests/sets/multiset_model.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 using Model = MultisetModel<SpectralBloom>;
@@ -186,4 +186,4 @@ TEST(SpectralBloom, ShapesThatCanNotBeAreRefused) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

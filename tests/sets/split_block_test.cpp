@@ -4,13 +4,13 @@
 #include <string_view>
 #include <vector>
 
+#include <bloomery/detail/sets/kinds/split_block.hpp>
+#include <bloomery/detail/sets/owned.hpp>
 #include <bloomery/set.hpp>
-#include <bloomery/sets/owned.hpp>
-#include <bloomery/sets/split_block.hpp>
 #include <tests/laws/positions.hpp>
 #include <tests/storage/scratch_directory.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 Hash parquet_hash(std::string_view key) { return {XXH64(key.data(), key.size(), 0)}; }
@@ -129,4 +129,4 @@ TEST(SplitBlock, WhatItsThirtyTwoBitsCanNotHoldIsRefused) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -6,11 +6,11 @@
 #include <random>
 #include <vector>
 
+#include <bloomery/detail/sets/kinds/two_bit_map.hpp>
+#include <bloomery/detail/sets/owned.hpp>
 #include <bloomery/set.hpp>
-#include <bloomery/sets/owned.hpp>
-#include <bloomery/sets/two_bit_map.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 Seen seen_of(unsigned count) {
@@ -171,4 +171,4 @@ TEST(TwoBitMap, MoreThanTwoToThe32StatesHaveTheirOwnPlaces) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

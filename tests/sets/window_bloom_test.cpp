@@ -19,7 +19,7 @@
 #include <tests/laws/chances.hpp>
 #include <tests/storage/scratch_directory.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr std::uint64_t first_stranger = std::uint64_t{1} << 40;
@@ -357,4 +357,4 @@ TEST(Window, SpaceIsWhatTheDocsPromise) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

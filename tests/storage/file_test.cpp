@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/storage/file.hpp>
+#include <bloomery/file.hpp>
 
 #include <tests/storage/scratch_directory.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 FileBytes bytes_from(const std::string& text) {
@@ -277,4 +277,4 @@ TEST(StoredFile, RefusesWhatIsNoRegularFile) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -8,7 +8,7 @@
 #include <bloomery/storage/file_watch.hpp>
 #include <tests/storage/scratch_directory.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 class Watched : public testing::Test {
@@ -95,4 +95,4 @@ TEST_F(Watched, NothingGetsItsNameWhenItIsRefusedBeforeThat) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

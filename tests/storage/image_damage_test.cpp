@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/storage/image.hpp>
+#include <bloomery/image.hpp>
 #include <tests/storage/image_samples.hpp>
 #include <tests/storage/scratch_directory.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 namespace {
 
 constexpr std::uint64_t top = std::numeric_limits<std::uint64_t>::max();
@@ -360,4 +360,4 @@ TEST(ImageDamage, SentencesSayWhatTheFileIsInstead) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::detail

@@ -14,17 +14,18 @@
 #include <utility>
 #include <vector>
 
-#include <bloomery/bits/memory.hpp>
-#include <bloomery/hash/hash.hpp>
-#include <bloomery/sets/bitmap.hpp>
-#include <bloomery/sets/hash_set.hpp>
-#include <bloomery/sets/parts.hpp>
-#include <bloomery/sets/shape_fields.hpp>
-#include <bloomery/storage/image.hpp>
+#include <bloomery/detail/bits/memory.hpp>
+#include <bloomery/detail/hash/xxh3.hpp>
+#include <bloomery/detail/sets/kinds/bitmap.hpp>
+#include <bloomery/detail/sets/kinds/hash_set.hpp>
+#include <bloomery/detail/sets/parts.hpp>
+#include <bloomery/detail/sets/shape_fields.hpp>
+#include <bloomery/hash.hpp>
+#include <bloomery/image.hpp>
 
 #include <tests/storage/scratch_directory.hpp>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 // A bitmap of `integers` integers from `low` on; byte i of its payload is i * factor.
 inline Part bitmap_part(std::uint64_t low, std::uint64_t integers, unsigned factor = 7) {
@@ -104,10 +105,10 @@ class Surgeon {
   // Of a region; of nothing when a hostile region leaves the file.
   std::uint64_t sum(std::uint64_t offset, std::uint64_t length, std::uint64_t seed) const {
     if (offset > bytes_.size() || length > bytes_.size() - offset) offset = length = 0;
-    return XXH3_64bits_withSeed(bytes_.data() + offset, length, seed);
+    return xxh3_64(bytes_.data() + offset, length, seed);
   }
 
   FileBytes bytes_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

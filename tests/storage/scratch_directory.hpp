@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace bloomery {
+namespace bloomery::detail {
 
 class ScratchDirectory {
  public:
@@ -57,4 +57,4 @@ inline void write_whole(const std::filesystem::path& path, const FileBytes& byte
   ASSERT_TRUE(out.good()) << path;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::detail

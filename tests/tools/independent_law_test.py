@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The bits of saved sets, computed a second time.
 
-Written from the comments of bits/block.hpp, hash/budget.hpp and sets/*.hpp and from docs/format.md,
+Written from the comments of block.hpp, budget.hpp and sets/*.hpp and from docs/format.md,
 not from the code: sets are built by the command, their payloads read from the image, and each byte
 compared with what the law says. Red means: the law as written and the law as compiled differ, so
 nobody else could read our files.

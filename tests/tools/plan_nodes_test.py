@@ -34,7 +34,7 @@ def resp(*words):
 
 
 def name_of(shard, shards):
-    """As remote/redis_layout.hpp names it: the tag is the first number of the slot."""
+    """As redis_layout.hpp names it: the tag is the first number of the slot."""
     slot = shard * SLOTS // shards
     tag = next(n for n in itertools.count() if crc_hqx(str(n).encode(), 0) % SLOTS == slot)
     return f"urls_seen.00000000.g1:{{{tag}}}:{shard}"

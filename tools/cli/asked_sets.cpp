@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <bloomery/storage/image.hpp>
+#include <bloomery/image.hpp>
 
 #include "command.hpp"
 #include "list_set.hpp"

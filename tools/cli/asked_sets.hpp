@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/lines.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "set_file.hpp"
 #include "set_lines.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
 
 #include <bench/machine.hpp>
 #include <bench/measure.hpp>

@@ -22,13 +22,13 @@
 #include <memory>
 #include <unordered_set>
 
-#include <bloomery/engines/build.hpp>
-#include <bloomery/engines/lines.hpp>
-#include <bloomery/engines/numbers.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/detail/engines/build.hpp>
+#include <bloomery/detail/sets/build/cascade_builder.hpp>
+#include <bloomery/engines/integers/numbers.hpp>
+#include <bloomery/image.hpp>
 #include <bloomery/remote/redis_any_set.hpp>
-#include <bloomery/sets/any_set.hpp>
-#include <bloomery/sets/cascade_builder.hpp>
-#include <bloomery/storage/image.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "build_order.hpp"
 #include "command.hpp"

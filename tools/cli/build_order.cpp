@@ -4,8 +4,8 @@
 
 #include <CLI/App.hpp>
 
-#include <bloomery/sets/blocked_bloom.hpp>
-#include <bloomery/sets/sharded.hpp>
+#include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
+#include <bloomery/detail/sets/kinds/sharded.hpp>
 
 #include "command.hpp"
 #include "once_each.hpp"

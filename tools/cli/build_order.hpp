@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include <bloomery/engines/lines.hpp>
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "flags.hpp"
 #include "input_keys.hpp"

@@ -12,8 +12,8 @@
 #include <memory>
 #include <optional>
 
-#include <bloomery/engines/lines.hpp>
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "command.hpp"
 #include "false_matches.hpp"

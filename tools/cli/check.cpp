@@ -16,8 +16,8 @@
 #include <memory>
 #include <optional>
 
-#include <bloomery/engines/line_writer.hpp>
-#include <bloomery/engines/lines.hpp>
+#include <bloomery/text/line_writer.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "asked_sets.hpp"
 #include "command.hpp"

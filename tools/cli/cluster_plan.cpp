@@ -6,9 +6,9 @@
 #include <bit>
 #include <string>
 
-#include <bloomery/bits/block.hpp>
-#include <bloomery/remote/redis_layout.hpp>
-#include <bloomery/sets/plan.hpp>
+#include <bloomery/detail/bits/block.hpp>
+#include <bloomery/detail/remote/redis_layout.hpp>
+#include <bloomery/detail/sets/plan.hpp>
 
 namespace bloomery::cli {
 namespace {

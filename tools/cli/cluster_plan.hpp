@@ -1,6 +1,6 @@
 // A set shared on a Redis Cluster, on paper: from keys and rate to shards, nodes, bytes and times.
 //
-//    keys --/ mean keys a line--> blocks of 64 bytes --/ 1023--> shards (remote/redis_layout.hpp)
+//    keys --/ mean keys a line--> blocks of 64 bytes --/ 1023--> shards (redis_layout.hpp)
 //    shard i --> a Redis string in slot i * 16384 / shards --> the master that has the slot
 //
 //    check  GETRANGE key 64*b 64*b+63            all bits of a key lie in one block of one shard
@@ -15,7 +15,8 @@
 #include <cstdint>
 
 #include <bloomery/error.hpp>
-#include <bloomery/remote/slots.hpp>
+#include <bloomery/redis/slots.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::cli {
 

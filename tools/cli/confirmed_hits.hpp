@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/lines.hpp>
-#include <bloomery/hash/hash.hpp>
-#include <bloomery/sets/hash_set.hpp>
+#include <bloomery/detail/sets/kinds/hash_set.hpp>
+#include <bloomery/hash.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "line_feed.hpp"
 #include "set_lines.hpp"

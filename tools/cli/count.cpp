@@ -9,9 +9,9 @@
 #include <chrono>
 #include <memory>
 
-#include <bloomery/engines/line_writer.hpp>
-#include <bloomery/engines/lines.hpp>
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/text/line_writer.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "command.hpp"
 #include "false_matches.hpp"

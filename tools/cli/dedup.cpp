@@ -12,10 +12,10 @@
 #include <filesystem>
 #include <memory>
 
-#include <bloomery/engines/dedup.hpp>
-#include <bloomery/engines/input_file.hpp>
-#include <bloomery/engines/tallies.hpp>
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/detail/engines/input/input_file.hpp>
+#include <bloomery/engines/dedup/dedup.hpp>
+#include <bloomery/engines/dedup/tallies.hpp>
 
 #include "against_sets.hpp"
 #include "command.hpp"

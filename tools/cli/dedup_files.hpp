@@ -5,8 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include <bloomery/engines/line_writer.hpp>
 #include <bloomery/storage/file_watch.hpp>
+#include <bloomery/text/line_writer.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::cli {
 

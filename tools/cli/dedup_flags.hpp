@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/parallel.hpp>
+#include <bloomery/detail/engines/parallel.hpp>
 
 #include "flags.hpp"
 #include "inputs.hpp"

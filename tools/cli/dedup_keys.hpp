@@ -9,10 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include <bloomery/engines/dedup.hpp>
-#include <bloomery/engines/fields.hpp>
-#include <bloomery/engines/line_keys.hpp>
-#include <bloomery/engines/normalize.hpp>
+#include <bloomery/engines/dedup/dedup.hpp>
+#include <bloomery/engines/keys/fields.hpp>
+#include <bloomery/engines/keys/line_keys.hpp>
+#include <bloomery/text/normalize.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::cli {
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include <bloomery/engines/distinct.hpp>
-#include <bloomery/engines/input_file.hpp>
+#include <bloomery/detail/engines/input/input_file.hpp>
+#include <bloomery/engines/dedup/distinct.hpp>
 
 #include "command.hpp"
 #include "units.hpp"

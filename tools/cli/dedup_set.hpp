@@ -6,7 +6,7 @@
 //    --window          window
 //    --state that is   what the file holds
 //
-// If the set is wrong: see engines/dedup.hpp; what the set is told to hold is what is asked for, or
+// If the set is wrong: see dedup.hpp; what the set is told to hold is what is asked for, or
 //          the run is refused before the first line is printed.
 #pragma once
 
@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/dedup.hpp>
-#include <bloomery/remote/redis_set.hpp>
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/engines/dedup/dedup.hpp>
+#include <bloomery/redis/redis_set.hpp>
 
 #include "dedup_keys.hpp"
 #include "flags.hpp"

@@ -6,15 +6,16 @@
 //    if (found.worth_telling()) messages.warning(...)
 //
 // If the set is wrong: this says how often, on average; it cannot say which lines.
-// Limits:  see engines/expected_false.hpp.
+// Limits:  see engines/dedup/expected_false.hpp.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/expected_false.hpp>
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/engines/dedup/expected_false.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::cli {
 

@@ -9,7 +9,8 @@
 #include <string>
 #include <utility>
 
-#include <bloomery/storage/file.hpp>
+#include <bloomery/file.hpp>
+#include <tools/inside.hpp>
 
 #include "messages.hpp"
 

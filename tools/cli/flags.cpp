@@ -10,9 +10,9 @@
 #include <fstream>
 #include <string_view>
 
-#include <bloomery/engines/decompress.hpp>
-#include <bloomery/engines/text_input.hpp>
+#include <bloomery/engines/input/text_input.hpp>
 #include <bloomery/error.hpp>
+#include <bloomery/text/decompress.hpp>
 
 #include "command.hpp"
 #include "escapes.hpp"

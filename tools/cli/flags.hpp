@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/decoder.hpp>
-#include <bloomery/hash/hash.hpp>
-#include <bloomery/sets/plan.hpp>
+#include <bloomery/detail/engines/input/decoder.hpp>
+#include <bloomery/detail/sets/plan.hpp>
+#include <bloomery/hash.hpp>
+#include <tools/inside.hpp>
 
 #include "messages.hpp"
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <memory>
 
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
 
 #include "command.hpp"
 #include "flags.hpp"

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/line_keys.hpp>
-#include <bloomery/engines/lines.hpp>
+#include <bloomery/engines/keys/line_keys.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "key_flags.hpp"
 #include "messages.hpp"

@@ -11,10 +11,10 @@
 #include <optional>
 #include <utility>
 
-#include <bloomery/engines/compress.hpp>
-#include <bloomery/engines/input_file.hpp>
-#include <bloomery/storage/file.hpp>
-#include <bloomery/storage/image.hpp>
+#include <bloomery/detail/engines/input/input_file.hpp>
+#include <bloomery/engines/input/compress.hpp>
+#include <bloomery/file.hpp>
+#include <bloomery/image.hpp>
 
 #include "command.hpp"
 #include "mapped_set.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <bloomery/engines/line_writer.hpp>
+#include <bloomery/text/line_writer.hpp>
 
 #include "flags.hpp"
 

@@ -6,9 +6,9 @@
 #include <limits>
 #include <memory>
 
-#include <bloomery/engines/input_file.hpp>
-#include <bloomery/engines/integers.hpp>
-#include <bloomery/engines/sparse_integers.hpp>
+#include <bloomery/detail/engines/input/input_file.hpp>
+#include <bloomery/engines/integers/integers.hpp>
+#include <bloomery/engines/integers/sparse_integers.hpp>
 
 #include "command.hpp"
 #include "flags.hpp"

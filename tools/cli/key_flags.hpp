@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/fields.hpp>
-#include <bloomery/engines/key_maker.hpp>
-#include <bloomery/engines/lines.hpp>
-#include <bloomery/engines/normalize.hpp>
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/engines/keys/fields.hpp>
+#include <bloomery/engines/keys/key_maker.hpp>
+#include <bloomery/text/lines.hpp>
+#include <bloomery/text/normalize.hpp>
 
 #include "flags.hpp"
 

@@ -11,9 +11,10 @@
 
 #include <string>
 
-#include <bloomery/engines/fields.hpp>
-#include <bloomery/engines/lines.hpp>
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/engines/keys/fields.hpp>
+#include <bloomery/text/lines.hpp>
+#include <tools/inside.hpp>
 
 #include "messages.hpp"
 

@@ -13,9 +13,10 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/line_writer.hpp>
-#include <bloomery/engines/lines.hpp>
 #include <bloomery/error.hpp>
+#include <bloomery/text/line_writer.hpp>
+#include <bloomery/text/lines.hpp>
+#include <tools/inside.hpp>
 
 #include "messages.hpp"
 #include "progress.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <bloomery/storage/image.hpp>
+#include <bloomery/image.hpp>
 
 #include "command.hpp"
 #include "input_keys.hpp"

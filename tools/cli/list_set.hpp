@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/engines/normalize.hpp>
+#include <bloomery/text/normalize.hpp>
 
 #include "flags.hpp"
 #include "messages.hpp"

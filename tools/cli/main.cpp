@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/bits/kernels.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
 #include <bloomery/error.hpp>
 
 #include "command.hpp"

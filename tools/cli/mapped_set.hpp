@@ -15,8 +15,9 @@
 #include <string>
 
 #include <bloomery/error.hpp>
+#include <bloomery/image.hpp>
 #include <bloomery/storage/file_watch.hpp>
-#include <bloomery/storage/image.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::cli {
 

@@ -10,7 +10,8 @@
 #include <cstdint>
 #include <functional>
 
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::cli {
 

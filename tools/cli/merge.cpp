@@ -10,7 +10,7 @@
 #include <map>
 #include <memory>
 
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
 
 #include "command.hpp"
 #include "file_lock.hpp"

@@ -13,8 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include <bloomery/engines/lines.hpp>
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/text/lines.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::cli {
 

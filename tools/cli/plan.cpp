@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
 
 #include "command.hpp"
 #include "flags.hpp"

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include <bloomery/remote/redis_set.hpp>
+#include <bloomery/redis/redis_set.hpp>
 
 #include "flags.hpp"
 #include "messages.hpp"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <limits>
 
-#include <bloomery/engines/decompress.hpp>
+#include <bloomery/text/decompress.hpp>
 
 #include "command.hpp"
 #include "inputs.hpp"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include <bloomery/sets/any_set.hpp>
-#include <bloomery/storage/image.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/image.hpp>
 
 #include "flags.hpp"
 #include "mapped_set.hpp"

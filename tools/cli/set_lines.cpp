@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <bloomery/engines/numbers.hpp>
+#include <bloomery/engines/integers/numbers.hpp>
 
 #include "command.hpp"
 #include "key_source.hpp"

@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include <bloomery/engines/lines.hpp>
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <bloomery/text/lines.hpp>
 
 #include "input_keys.hpp"
 #include "key_flags.hpp"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include <bloomery/engines/csv.hpp>
-#include <bloomery/engines/json_path.hpp>
+#include <bloomery/detail/engines/keys/csv.hpp>
+#include <bloomery/engines/keys/json_path.hpp>
 
 namespace bloomery::cli {
 namespace {

@@ -16,8 +16,9 @@
 #include <string>
 #include <string_view>
 
-#include <bloomery/engines/fields.hpp>
-#include <bloomery/engines/lines.hpp>
+#include <bloomery/engines/keys/fields.hpp>
+#include <bloomery/text/lines.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::cli {
 

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include <bloomery/storage/file.hpp>
+#include <bloomery/file.hpp>
 
 #include "command.hpp"
 #include "inputs.hpp"

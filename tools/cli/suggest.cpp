@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include <bloomery/sets/any_set.hpp>
+#include <bloomery/any_set.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::cli {
 namespace {

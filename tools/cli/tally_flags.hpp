@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include <bloomery/engines/tallies.hpp>
+#include <bloomery/engines/dedup/tallies.hpp>
 
 #include "flags.hpp"
 

@@ -16,8 +16,9 @@
 #include <string>
 #include <string_view>
 
+#include <bloomery/detail/sets/plan.hpp>
 #include <bloomery/error.hpp>
-#include <bloomery/sets/plan.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::cli {
 

@@ -4,9 +4,9 @@
 #include <CLI/App.hpp>
 #include <memory>
 
+#include <bloomery/any_set.hpp>
 #include <bloomery/error.hpp>
-#include <bloomery/sets/any_set.hpp>
-#include <bloomery/storage/image.hpp>
+#include <bloomery/image.hpp>
 
 #include "command.hpp"
 #include "flags.hpp"

@@ -17,12 +17,12 @@
 #include <span>
 #include <utility>
 
-#include <bloomery/hash/hash.hpp>
+#include <bloomery/hash.hpp>
 #include <bloomery/served/host_bytes.hpp>
 #include <bloomery/served/mover.hpp>
 #include <bloomery/served/native/native_chunks.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 class FirstHashes {
  public:
@@ -102,4 +102,4 @@ class FirstHashes {
   std::size_t size_ = 0;
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

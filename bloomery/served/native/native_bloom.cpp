@@ -7,10 +7,10 @@
 #include <limits>
 #include <utility>
 
-#include <bloomery/sets/plan.hpp>
-#include <bloomery/sets/shape_fields.hpp>
+#include <bloomery/detail/sets/plan.hpp>
+#include <bloomery/detail/sets/shape_fields.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 namespace {
 
 // Of the rate, for what was reserved; what grows beyond it has the rest.
@@ -378,4 +378,4 @@ NativeBloom::Info NativeBloom::info() const {
   return info;
 }
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

@@ -25,20 +25,20 @@
 #include <string>
 #include <string_view>
 
+#include <bloomery/detail/sets/concepts.hpp>
+#include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
+#include <bloomery/detail/sets/kinds/window_bloom.hpp>
+#include <bloomery/detail/sets/owned.hpp>
+#include <bloomery/detail/sets/parts.hpp>
 #include <bloomery/error.hpp>
-#include <bloomery/hash/hash.hpp>
-#include <bloomery/sets/blocked_bloom.hpp>
-#include <bloomery/sets/concepts.hpp>
-#include <bloomery/sets/owned.hpp>
-#include <bloomery/sets/parts.hpp>
-#include <bloomery/sets/window_bloom.hpp>
+#include <bloomery/hash.hpp>
 
 #include <bloomery/served/mover.hpp>
 #include <bloomery/served/native/first_hashes.hpp>
 #include <bloomery/served/native/native_chunks.hpp>
 #include <bloomery/served/native/native_shards.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 struct BloomWant {
   double rate = 0.01;
@@ -171,4 +171,4 @@ class NativeBloom {
   State state_ = State::listed;
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

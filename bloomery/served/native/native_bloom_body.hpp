@@ -7,7 +7,7 @@
 #include <bloomery/served/bloom_body.hpp>
 #include <bloomery/served/native/native_bloom.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 class NativeBloomBody final : public BloomBody {
  public:
@@ -117,4 +117,4 @@ class NativeBloomBody final : public BloomBody {
   NativeBloom set_;
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

@@ -7,12 +7,13 @@
 //    bits     offset | as many as fit
 //    shards   native_shards.cpp
 #include <algorithm>
+#include <bloomery/detail/hash/xxh3.hpp>
 #include <cstring>
 #include <utility>
 
 #include <bloomery/served/native/native_bloom.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 namespace {
 
 // Cursors: 0 head, 1 + offset bits, shards_cursor + place shards. All are below 2^53, since numbers
@@ -99,7 +100,7 @@ Result<Chunk> NativeBloom::dump(std::uint64_t cursor) const {
 std::uint64_t NativeBloom::digest() const {
   std::uint64_t sum = 0;
   for (auto chunk = dump(0); chunk && chunk->next != 0; chunk = dump(chunk->next))
-    sum = XXH3_64bits_withSeed(chunk->bytes.data(), chunk->bytes.size(), sum);
+    sum = xxh3_64(chunk->bytes.data(), chunk->bytes.size(), sum);
   return sum;
 }
 
@@ -292,4 +293,4 @@ Result<void> NativeBloom::load_shards(ChunkReader& reader) {
   return done.error();
 }
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

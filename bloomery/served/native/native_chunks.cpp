@@ -1,8 +1,9 @@
+#include <bloomery/detail/hash/xxh3.hpp>
 #include <bloomery/served/native/native_chunks.hpp>
 
 #include <utility>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 namespace {
 
 constexpr std::string_view magic = "BLMRYset";
@@ -10,9 +11,7 @@ constexpr char version = 1;
 constexpr std::size_t head_bytes = 16;
 constexpr std::size_t sum_bytes = 8;
 
-std::uint64_t sum_of(std::string_view bytes) {
-  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), 0);
-}
+std::uint64_t sum_of(std::string_view bytes) { return xxh3_64(bytes.data(), bytes.size(), 0); }
 
 }  // namespace
 
@@ -84,4 +83,4 @@ Result<Hasher> ChunkReader::hasher() {
   return damaged_chunk("it names no way of hashing");
 }
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

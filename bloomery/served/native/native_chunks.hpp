@@ -17,9 +17,9 @@
 #include <string_view>
 
 #include <bloomery/error.hpp>
-#include <bloomery/hash/hash.hpp>
+#include <bloomery/hash.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 // One part of a dump, and the cursor of the next; 0 and no bytes: there are no more.
 struct Chunk {
@@ -76,4 +76,4 @@ class ChunkReader {
 
 Error damaged_chunk(const char* what);
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

@@ -1,3 +1,4 @@
+#include <bloomery/detail/hash/xxh3.hpp>
 #include <bloomery/served/native/native_cuckoo.hpp>
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 namespace {
 
 constexpr double lowest_rate = 1e-9;
@@ -231,7 +232,7 @@ Result<NativeCuckoo> NativeCuckoo::clone() const {
 std::uint64_t NativeCuckoo::digest() const {
   std::uint64_t sum = 0;
   for (auto chunk = dump(0); chunk && chunk->next != 0; chunk = dump(chunk->next))
-    sum = XXH3_64bits_withSeed(chunk->bytes.data(), chunk->bytes.size(), sum);
+    sum = xxh3_64(chunk->bytes.data(), chunk->bytes.size(), sum);
   return sum;
 }
 
@@ -317,4 +318,4 @@ Result<void> NativeCuckoo::load_chunk(std::string_view chunk) {
   return {};
 }
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

@@ -21,16 +21,16 @@
 #include <span>
 #include <string_view>
 
+#include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/error.hpp>
-#include <bloomery/hash/hash.hpp>
-#include <bloomery/sets/concepts.hpp>
+#include <bloomery/hash.hpp>
 
 #include <bloomery/served/mover.hpp>
 #include <bloomery/served/native/first_hashes.hpp>
 #include <bloomery/served/native/native_chunks.hpp>
 #include <bloomery/served/native/native_shards.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 struct CuckooWant {
   double rate = 0.01;
@@ -118,4 +118,4 @@ class NativeCuckoo {
   bool whole_ = true;
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

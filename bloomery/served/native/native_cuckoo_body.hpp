@@ -8,7 +8,7 @@
 #include <bloomery/served/cuckoo_body.hpp>
 #include <bloomery/served/native/native_cuckoo.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 class NativeCuckooBody final : public CuckooBody {
  public:
@@ -116,4 +116,4 @@ class NativeCuckooBody final : public CuckooBody {
   NativeCuckoo set_;
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include <bloomery/bits/prefix_streams.hpp>
-#include <bloomery/sets/scalable.hpp>
+#include <bloomery/detail/sets/kinds/scalable.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 namespace {
 
 using Lengths = QuotientTable::Lengths;
@@ -406,4 +406,4 @@ Result<void> PrefixShards::load(ChunkReader& reader, std::uint64_t memory_left) 
   return {};
 }
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

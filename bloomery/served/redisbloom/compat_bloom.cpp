@@ -8,7 +8,7 @@
 #include <bloomery/served/redisbloom/murmur.hpp>
 #include <bloomery/served/redisbloom/packed_fields.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 namespace {
 
 // The digits are those of RedisBloom; the true constants would give other sizes now and then.
@@ -344,4 +344,4 @@ std::vector<std::string> CompatBloom::debug_lines() const {
   return lines;
 }
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

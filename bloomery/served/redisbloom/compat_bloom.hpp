@@ -30,7 +30,7 @@
 #include <bloomery/served/host_bytes.hpp>
 #include <bloomery/served/mover.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 class CompatBloom : public InHostMemory {
  public:
@@ -115,4 +115,4 @@ class CompatBloom : public InHostMemory {
   std::uint32_t growth_ = 2;
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

@@ -7,7 +7,7 @@
 #include <bloomery/served/bloom_body.hpp>
 #include <bloomery/served/redisbloom/compat_bloom.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 class CompatBloomBody final : public BloomBody {
  public:
@@ -73,4 +73,4 @@ class CompatBloomBody final : public BloomBody {
   std::unique_ptr<CompatBloom> bloom_;
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

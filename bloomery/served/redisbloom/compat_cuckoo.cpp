@@ -10,7 +10,7 @@
 #include <bloomery/served/redisbloom/murmur.hpp>
 #include <bloomery/served/redisbloom/packed_fields.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 namespace {
 
 constexpr std::uint64_t other_home_multiplier = 0x5bd1'e995;
@@ -434,4 +434,4 @@ std::string CompatCuckoo::debug_line() const {
   return line;
 }
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

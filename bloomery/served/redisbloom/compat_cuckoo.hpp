@@ -29,7 +29,7 @@
 #include <bloomery/served/host_bytes.hpp>
 #include <bloomery/served/mover.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 class CompatCuckoo : public InHostMemory {
  public:
@@ -140,4 +140,4 @@ class CompatCuckoo : public InHostMemory {
       used_;  // places that are taken in each; a table without any is promised
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

@@ -7,7 +7,7 @@
 #include <bloomery/served/cuckoo_body.hpp>
 #include <bloomery/served/redisbloom/compat_cuckoo.hpp>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 class CompatCuckooBody final : public CuckooBody {
  public:
@@ -91,4 +91,4 @@ class CompatCuckooBody final : public CuckooBody {
   std::unique_ptr<CompatCuckoo> cuckoo_;
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 inline constexpr std::uint64_t murmur_multiplier = 0xc6a4'a793'5bd1'e995;
 
@@ -39,4 +39,4 @@ inline std::uint64_t murmur_64a(std::string_view key, std::uint64_t seed) {
   return h ^ (h >> 47);
 }
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

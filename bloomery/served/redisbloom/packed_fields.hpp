@@ -11,7 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace bloomery::served {
+namespace bloomery::inline v0::detail::served {
 
 template <class T>
 void write_packed(std::string& out, T number) {
@@ -48,4 +48,4 @@ class PackedReader {
   bool short_ = false;
 };
 
-}  // namespace bloomery::served
+}  // namespace bloomery::inline v0::detail::served

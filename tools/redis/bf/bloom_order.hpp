@@ -12,7 +12,7 @@
 #include <optional>
 #include <string_view>
 
-#include <bloomery/hash/hash.hpp>
+#include <bloomery/hash.hpp>
 #include <bloomery/served/bloom_body.hpp>
 #include <tools/redis/server/api.hpp>
 #include <tools/redis/server/filter_order.hpp>

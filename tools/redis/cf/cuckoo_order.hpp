@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-#include <bloomery/hash/hash.hpp>
+#include <bloomery/hash.hpp>
 #include <bloomery/served/cuckoo_body.hpp>
 #include <tools/redis/server/api.hpp>
 #include <tools/redis/server/filter_order.hpp>

@@ -8,7 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include <bloomery/hash/hash.hpp>
+#include <bloomery/hash.hpp>
+#include <tools/inside.hpp>
 
 namespace bloomery::redis {
 

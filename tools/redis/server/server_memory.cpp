@@ -9,7 +9,7 @@
 #include <system_error>
 #include <thread>
 
-#include <bloomery/bits/memory.hpp>
+#include <bloomery/detail/bits/memory.hpp>
 #include <bloomery/served/host_bytes.hpp>
 #include <tools/redis/server/api.hpp>
 

@@ -1,0 +1,209 @@
+// A set whose kind is known only at run time: what the command line, Redis and files work with.
+//
+//    auto set = AnySet::make("blocked", {.keys = 1000, .rate = 0.01});
+//    set->add_all(lines, fresh);          one indirect call per span, not per key
+//
+// Hashes text by itself, as its kind needs (64 bits, 128 bits); takes Ordinals for the exact maps.
+// A text is refused by a set of integers or of hashes (Code::mismatch): it would never be found.
+// Threads: one adds; any number may ask while nobody adds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <bloomery/detail/sets/concepts.hpp>
+#include <bloomery/detail/sets/parts.hpp>
+#include <bloomery/detail/sets/plan.hpp>
+#include <bloomery/error.hpp>
+#include <bloomery/hash.hpp>
+#include <bloomery/key_rules.hpp>
+
+namespace bloomery::inline v0 {
+
+using detail::Added;
+using detail::KindId;
+
+namespace detail {
+class Cascade;
+}  // namespace detail
+
+// What a set wants to be given.
+enum class InputForm {
+  hashed,   // text or bytes; the set hashes
+  ordinal,  // integers in a range
+};
+
+// One row of the register, for `plan`, `--kind` and help texts.
+struct KindRow {
+  KindId id;
+  InputForm input;
+  bool exact;
+  bool whole_hashes;  // keeps whole hashes: their bits fix the rate, it cannot be chosen
+  bool grows;         // needs no number of keys in advance
+  bool removes;       // keys can be removed; from spectral only when that was planned
+  bool counts;        // tells how often a key was added
+  bool forgets;       // its oldest keys, to make room for new ones
+  bool keeps_copies;  // a key that is added twice must be removed twice
+  bool built;         // from all its keys at once, and never added to
+  bool two_lists;     // from keys that match and keys that do not at once, and never added to
+  // Bytes and rate of a set of this kind for this want; completes a want that has memory.
+  Result<Want> (*complete)(Want);
+  Result<std::uint64_t> (*planned_bytes)(const Want&);
+};
+
+// Texts as the hashes of one set, 64 or 128 bits as its kind takes them; the other list is empty.
+struct HashedTexts {
+  std::vector<Hash> narrow;
+  std::vector<WideHash> wide;
+};
+
+class AnySet {
+ public:
+  // Every kind and composite there is, in the order of their numbers.
+  static std::span<const KindRow> register_rows();
+  static const KindRow* find_row(std::string_view name);
+
+  static Result<AnySet> make(std::string_view kind, const Want& want, Hasher hasher = Hasher{});
+  // A set of these keys: static kinds are built, by the crew; any other is made, for as many keys
+  // unless the want says how many, and added to.
+  static Result<AnySet> build(std::string_view kind, const Want& want,
+                              std::span<const std::string_view> keys, Hasher hasher = Hasher{},
+                              const detail::Crew& crew = {});
+  static Result<AnySet> build(std::string_view kind, const Want& want, std::span<const Hash> hashes,
+                              Hasher hasher = Hasher{}, const detail::Crew& crew = {});
+  // A set that was built from two lists (cascade_builder.hpp).
+  static AnySet of(detail::Cascade cascade, Hasher hasher, KeyRules rules);
+  // A set that lives elsewhere (remote/redis_any_set.hpp).
+  struct Body;
+  static AnySet of(std::unique_ptr<Body> body, Hasher hasher, KeyRules rules);
+  // Puts together what storage opened; refuses parts that do not fit each other.
+  static Result<AnySet> from_parts(detail::Parts parts, Hasher hasher, KeyRules rules);
+  // Checks one part as far as that is possible without its payload: known kind, sound shape, and a
+  // payload of just this length.
+  static Result<void> check_part(const detail::Part& part, std::uint64_t payload_bytes);
+
+  AnySet(AnySet&&) noexcept;
+  AnySet& operator=(AnySet&&) noexcept;
+  ~AnySet();
+
+  KindId kind() const;
+  InputForm input() const;
+  bool exact() const;
+  // True for a set that other programs use at the same time: added keys stay in it even if this
+  // program fails. After an Error of add_all, `fresh` then tells which keys were new before it.
+  bool shared() const;
+  const Hasher& hasher() const { return hasher_; }
+  KeyRules& rules() { return rules_; }
+  const KeyRules& rules() const { return rules_; }
+
+  // Adds every key in order; returns how many were surely new. `fresh`, if not empty, is as long
+  // as the keys and tells which. Full: a growing set that may not grow further, or memory refused.
+  Result<std::size_t> add_all(std::span<const std::string_view> keys, std::span<bool> fresh = {});
+  Result<std::size_t> add_all(std::span<const Hash> hashes, std::span<bool> fresh = {});
+  Result<std::size_t> add_all(std::span<const Ordinal> ordinals, std::span<bool> fresh = {});
+  // Ordinals outside the range of an exact map are surely absent.
+  Result<void> may_contain_all(std::span<const std::string_view> keys,
+                               std::span<bool> answers) const;
+  Result<void> may_contain_all(std::span<const Hash> hashes, std::span<bool> answers) const;
+  Result<void> may_contain_all(std::span<const Ordinal> ordinals, std::span<bool> answers) const;
+
+  // The two halves of adding texts: any number of threads may hash while one adds. Replaces what is
+  // in `hashed`; the hashes are good for this set, and others with its hasher and kind.
+  void hash_all(std::span<const std::string_view> keys, HashedTexts& hashed) const;
+  // The keys [first, first + count) of those that were hashed. Exact maps take no text.
+  Result<std::size_t> add_all(const HashedTexts& hashed, std::size_t first, std::size_t count,
+                              std::span<bool> fresh = {});
+  Result<void> may_contain_all(const HashedTexts& hashed, std::span<bool> answers) const;
+
+  // Takes one copy of every key away, in order (exact maps: the key altogether); returns how many
+  // were there, and `removed`, if not empty, tells which. A key that is not there changes nothing.
+  // Unsound on kinds that cannot remove: the Error says why. Remove only what was added: on
+  // approximate kinds a stranger that passes takes counts away that others need.
+  Result<std::size_t> remove_all(std::span<const std::string_view> keys,
+                                 std::span<bool> removed = {});
+  Result<std::size_t> remove_all(std::span<const Hash> hashes, std::span<bool> removed = {});
+  Result<std::size_t> remove_all(std::span<const Ordinal> ordinals, std::span<bool> removed = {});
+
+  // counts[i] is how often key i was added: never too low, perhaps too high; most_count() means
+  // that often or more. Unsound on kinds that do not count; their most_count() is 0.
+  Result<void> counts(std::span<const std::string_view> keys,
+                      std::span<std::uint64_t> counts) const;
+  Result<void> counts(std::span<const Hash> hashes, std::span<std::uint64_t> counts) const;
+  Result<void> counts(std::span<const Ordinal> ordinals, std::span<std::uint64_t> counts) const;
+  std::uint64_t most_count() const;
+
+  // Both need equal shape, hash, key form and normalisation; the Error names what differs.
+  Result<void> unite(const AnySet& other);
+  Result<void> intersect(const AnySet& other);
+  Result<void> subtract(const AnySet& other);   // exact maps only; unsound on Bloom filters
+  Result<void> exclusive(const AnySet& other);  // xor; exact maps only
+
+  // Of kinds that forget by time (window_bloom.hpp); others refuse. Any unit of time.
+  Result<void> advance_to(std::uint64_t time, std::uint64_t span);
+  std::uint64_t time_span() const;  // span of advance_to; 0: not called, or not kept by time
+  std::uint64_t time_told() const;  // latest time told, rounded down to its generation's beginning
+  // A growing set grows no further than this from now on; others never grow. 0: no cap. A cap is
+  // not saved with the set.
+  void cap_memory(std::uint64_t bytes);
+
+  // Folding (sets/fold.hpp): the largest factor at which the set still holds its keys at this rate,
+  // 1 if it cannot be folded; and the folded set. Unsound on other kinds: the Error says why.
+  Result<std::uint64_t> best_fold(double rate) const;
+  Result<AnySet> folded(std::uint64_t factor, double rate) const;
+
+  std::uint64_t bytes() const;     // of payload
+  std::uint64_t adds() const;      // keys that were surely new when added
+  std::uint64_t capacity() const;  // keys it was planned for, over all links; range for maps
+  double rate_asked() const;
+  double estimate() const;  // keys, from the bits alone; infinity when every bit is set
+  double rate_now() const;  // false-positive rate, from the bits alone
+  // The rate by the formula for the keys added so far: cheap, for asking often.
+  double expected_rate_now() const;
+  double fill_ratio() const;  // ones / bits
+  bool overfull() const;      // holds more keys than it was planned for
+  std::optional<Range> range() const;
+  // What fixes it, for people: {"blocks", "163840"}, {"probes", "6"}, ...
+  std::vector<std::pair<std::string, std::string>> shape_facts() const;
+
+  // Counters that have reached their end and will never be lowered again, of kinds that have them.
+  std::optional<std::uint64_t> stuck() const;
+
+  // Of a set that was built from two lists.
+  struct Lists {
+    std::uint64_t allowed = 0;     // keys of the allow list
+    std::uint64_t exceptions = 0;  // those of them that are listed, since the filter matches them
+  };
+  std::optional<Lists> lists() const;
+
+  // Borrows the payload: valid until the set changes or goes.
+  detail::Parts parts() const;
+
+ private:
+  AnySet(std::unique_ptr<Body> body, Hasher hasher, KeyRules rules);
+
+  // What both builds share; no value if the kind is not static.
+  static std::optional<Result<AnySet>> built(std::string_view kind, const Want& want,
+                                             const detail::HashSource& source, Hasher hasher,
+                                             const detail::Crew& crew);
+
+  // Throws std::logic_error when the set was moved from.
+  Body& here() const;
+  // Same kind and same sort of keys, or an Error that names what differs.
+  Result<void> fits(const AnySet& other) const;
+  void note_form(KeyForm form, bool none, const Result<std::size_t>& added);
+  // Texts, asked of or added to a set of other keys, are refused. Maps speak for themselves.
+  Result<void> expect_texts() const;
+
+  std::unique_ptr<Body> body_;
+  Hasher hasher_;
+  KeyRules rules_;
+};
+
+}  // namespace bloomery::inline v0

@@ -1,0 +1,108 @@
+// The block laws, in scalar code: which bits of one block a remixed hash owns.
+// Every kernel is a copy of these that must agree bit for bit (kernels_test).
+//
+// LINE, 512 bits = 8 lanes of 64, for the blocked kind. Probes go round the lanes, eight to a
+// round; each probe owns one bit of its lane:
+//
+//    remix 63 ........................... 16 15 13 12 ........ 0
+//          lane 7 | ... | lane 1 | lane 0   start   unspent
+//          6 bits each: which of its 64
+//
+// A full round takes all eight lanes. A last round of r < 8 probes takes lanes start, start + 1,
+// ... (mod 8). So k probes are k different bits (k <= 8), any k from 1 to 16 works, and both adding
+// and asking are one load, one mask, one test of a whole line.
+// Nine-bit positions anywhere in the line need the same space (9.95 bits a key at 1 %) but scatter
+// when adding; always taking all eight lanes needs 10.10.
+//
+// SPLIT, 256 bits = 8 words of 32, for the split-block kind: Parquet's law, one bit per word chosen
+// by the top five bits of the low half of the hash times that word's salt.
+//
+// See: docs/format.md "Bit laws"; golden_test pins the bits.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <bloomery/detail/hash/odd_constants.hpp>
+
+namespace bloomery::inline v0::detail {
+
+inline constexpr std::size_t lanes_per_line = 8;
+inline constexpr std::size_t line_bytes = 64;
+inline constexpr unsigned line_bits = 512;
+inline constexpr unsigned max_line_probes = 16;
+
+struct LineMask {
+  std::array<std::uint64_t, lanes_per_line> lanes{};
+};
+
+// Calls visit(lane, bit) for each probe of a round while it returns true; returns whether all did.
+template <class Visit>
+bool each_probe_of_round(std::uint64_t remixed, unsigned probes, Visit&& visit) {
+  const unsigned start = probes == lanes_per_line ? 0 : (remixed >> 13) & 7;
+  for (unsigned i = 0; i < probes; ++i) {
+    const unsigned lane = (start + i) % lanes_per_line;
+    if (!visit(lane, std::uint64_t{1} << ((remixed >> (16 + 6 * lane)) & 63))) return false;
+  }
+  return true;
+}
+
+// Calls visit(lane, bit) for each of the bits of one line that a hash with these two remixes owns,
+// while it returns true; returns whether all did. The first remix pays for probes 0 to 7, the
+// second for 8 to 15.
+template <class Visit>
+bool each_line_probe(std::uint64_t first, std::uint64_t second, unsigned probes, Visit&& visit) {
+  return detail::each_probe_of_round(first, probes < 8 ? probes : 8, visit) &&
+         (probes <= 8 || detail::each_probe_of_round(second, probes - 8, visit));
+}
+
+// The same bits as one mask.
+inline LineMask line_mask(std::uint64_t first, std::uint64_t second, unsigned probes) {
+  LineMask mask;
+  each_line_probe(first, second, probes, [&](unsigned lane, std::uint64_t bit) {
+    mask.lanes[lane] |= bit;
+    return true;
+  });
+  return mask;
+}
+
+inline bool line_has(const std::uint64_t* line, const LineMask& mask) {
+  std::uint64_t missing = 0;
+  for (std::size_t i = 0; i < lanes_per_line; ++i) missing |= mask.lanes[i] & ~line[i];
+  return missing == 0;
+}
+
+inline void line_mark(std::uint64_t* line, const LineMask& mask) {
+  for (std::size_t i = 0; i < lanes_per_line; ++i) line[i] |= mask.lanes[i];
+}
+
+// The chance that a stranger's probes all hit ones of this line: full rounds need all lanes, the
+// last round a run of lanes from each of eight starts with equal chance.
+inline double line_passing(const std::uint64_t* line, unsigned probes) {
+  double filled[lanes_per_line];
+  double whole = 1;
+  for (std::size_t i = 0; i < lanes_per_line; ++i) {
+    filled[i] = std::popcount(line[i]) / 64.0;
+    whole *= filled[i];
+  }
+  const unsigned full = probes / 8;
+  const unsigned last = probes % 8;
+  double runs = 0;
+  for (unsigned start = 0; start < lanes_per_line; ++start) {
+    double run = 1;
+    for (unsigned i = 0; i < last; ++i) run *= filled[(start + i) % lanes_per_line];
+    runs += run;
+  }
+  return (full == 0 ? 1 : full == 1 ? whole : whole * whole) * runs / lanes_per_line;
+}
+
+inline constexpr std::size_t split_words = 8;
+inline constexpr std::size_t split_bytes = 32;
+
+constexpr std::uint32_t split_bit(std::uint32_t low_half, std::size_t word) {
+  return std::uint32_t{1} << ((low_half * split_salts[word]) >> 27);
+}
+
+}  // namespace bloomery::inline v0::detail

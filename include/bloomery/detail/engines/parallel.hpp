@@ -1,0 +1,148 @@
+// Adding and asking with several threads, as if one had done it.
+//
+//    add    each thread scatters its share of a chunk by lines     (partition.hpp)
+//           -- all wait --
+//           each part is walked by one thread: the shares in order, so that a line sees its keys
+//           in the order in which they came
+//
+//    ask    each thread asks for its share of the keys
+//
+// Same bytes, same count of fresh keys as adding one by one; no atomics, since no two threads work
+// in one line.
+// Limits:  kinds whose keys have bits in several lines (classic, blocked with two lines) are added
+//          by one thread: there the count would depend on who came first.
+// Threads: the caller's and those that are started here; all have ended when a call returns.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <bloomery/detail/sets/bulk/batch.hpp>
+#include <bloomery/detail/sets/bulk/partition.hpp>
+#include <bloomery/detail/sets/concepts.hpp>
+#include <bloomery/error.hpp>
+#include <bloomery/want.hpp>
+
+namespace bloomery::inline v0::detail {
+
+inline constexpr unsigned most_threads = 256;
+
+inline unsigned wanted_threads(Threads threads) {
+  if (threads.count != 0) return std::min(threads.count, most_threads);
+  return std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
+}
+
+// Calls work(0) ... work(count - 1), each on a thread of its own, the first on the caller's. If the
+// system refuses one of the threads, returns false and calls nothing: the calls may wait for each
+// other, so none begins before all threads are there. Work must not throw. Thread differs from
+// std::jthread only in a test that simulates a system without threads.
+template <class Thread = std::jthread, class Work>
+[[nodiscard]] bool on_threads(unsigned count, Work&& work) {
+  assert(count >= 1 && "the caller's thread is one");
+  enum class Sign { wait, go, leave };
+  std::atomic<Sign> sign = Sign::wait;
+  std::vector<Thread> others;
+  try {
+    others.reserve(count - 1);
+    for (unsigned i = 1; i < count; ++i)
+      others.emplace_back([&work, &sign, i] {
+        sign.wait(Sign::wait);
+        if (sign.load() == Sign::go) work(i);
+      });
+  } catch (const std::exception&) {
+    sign = Sign::leave;
+    sign.notify_all();
+    return false;
+  }
+  sign = Sign::go;
+  sign.notify_all();
+  work(0);
+  return true;
+}
+
+// Below this many keys each a thread costs more than it saves. Adding brings keys together first,
+// which one thread alone need not do for a set that its caches hold.
+inline constexpr std::size_t least_asked_per_thread = std::size_t{1} << 16;
+inline constexpr std::size_t least_added_per_thread = std::size_t{1} << 20;
+
+inline unsigned threads_for(Threads threads, std::size_t keys, std::size_t least) {
+  const std::size_t useful = std::max<std::size_t>(1, keys / least);
+  return static_cast<unsigned>(std::min<std::size_t>(wanted_threads(threads), useful));
+}
+
+// Adds every key; returns how many were surely new. An Error when scratch memory or threads are
+// refused; then nothing was added.
+template <OneLined K, KeySource<typename K::Input> Source>
+Result<std::size_t> add_all_parallel(K& kind, const Source& source, unsigned threads) {
+  const PartitionPlan plan = plan_partitions(kind.lines(), source.size(), threads);
+  const std::size_t share = plan.held_keys / threads + 1;
+  std::vector<Partitions<typename K::Input>> shares;
+  for (unsigned i = 0; i < threads; ++i) {
+    auto made = Partitions<typename K::Input>::make(plan, share);
+    if (!made) return made.error();
+    shares.push_back(std::move(*made));
+  }
+  std::atomic<std::size_t> fresh = 0;
+  std::atomic<std::size_t> next_part = 0;
+  const std::size_t size = source.size();
+  const std::size_t chunk = share * threads;
+  std::barrier all_scattered(threads, [&]() noexcept { next_part = 0; });
+  std::barrier all_walked(threads);
+  const auto a_share_fits = [](std::size_t) {};
+  const bool ran = on_threads(threads, [&](unsigned me) {
+    for (std::size_t done = 0; done < size; done += chunk) {
+      const std::size_t first = std::min(done + me * share, size);
+      shares[me].clear();
+      scatter_keys(kind, source, first, std::min(share, size - first), shares[me], a_share_fits);
+      all_scattered.arrive_and_wait();
+      std::size_t count = 0;
+      for (std::size_t part; (part = next_part++) < plan.parts;)
+        for (const auto& from : shares)
+          count += walk_part<K>(from, part, [&](const auto& inputs) {
+            return add_all(kind, inputs, CountOnly{}, lookahead_of<K>());
+          });
+      fresh += count;
+      all_walked.arrive_and_wait();
+    }
+  });
+  if (!ran) return Error{Code::no_memory, "the system does not give so many threads"};
+  return fresh.load();
+}
+
+// The same for a set that keeps count, by as many threads as pay; nothing where that is one.
+template <class Body, class Source>
+std::optional<std::size_t> add_by_threads(Body& body, const Source& source, Threads threads) {
+  const unsigned count =
+      detail::threads_for(threads, source.size(), detail::least_added_per_thread);
+  if (count == 1 || !body.kind().has_one_line()) return std::nullopt;
+  const auto fresh = add_all_parallel(body.kind(), source, count);
+  if (!fresh) return std::nullopt;
+  body.note_added(*fresh);
+  return *fresh;
+}
+
+// Calls ask(first key, keys) for one share of the keys per thread, each whole words of a mask long;
+// by one thread when no more are given. Returns the sum.
+template <class Ask>
+std::size_t ask_all_parallel(std::size_t keys, Threads threads, Ask&& ask) {
+  const unsigned count = detail::threads_for(threads, keys, detail::least_asked_per_thread);
+  // Whole words of a mask.
+  const std::size_t share = (keys / count / 64 + 1) * 64;
+  std::atomic<std::size_t> there = 0;
+  const bool ran = on_threads(count, [&](unsigned me) {
+    const std::size_t first = std::min(me * share, keys);
+    there += ask(first, std::min(share, keys - first));
+  });
+  return ran ? there.load() : ask(0, keys);
+}
+
+}  // namespace bloomery::inline v0::detail

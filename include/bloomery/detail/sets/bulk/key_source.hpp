@@ -1,0 +1,180 @@
+// A span of keys as the inputs of a kind, some at a time: what the pipeline draws from.
+//
+//    ReadyInputs<Input>   they are inputs already
+//    Integers<T>          hashed, as many at once as the CPU can
+//    Texts<T, Input>      hashed one by one, their bytes prefetched some steps before
+//    Ordinals<T>          integers as themselves; those outside the range stand at its low end and
+//                         have no place
+//
+// Limits:  borrows the keys.
+// Threads: a value; any number may draw from one.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/hash.hpp>
+
+namespace bloomery::inline v0::detail {
+
+// make(first, n, out) writes the inputs of keys [first, first + n); have_place(first, n) tells
+// which of n <= 64 keys have a place in the set at all.
+template <class S, class Input>
+concept KeySource = requires(const S source, std::size_t first, std::size_t n, Input* out) {
+  { source.size() } -> std::same_as<std::size_t>;
+  source.make(first, n, out);
+  { source.have_place(first, n) } -> std::same_as<std::uint64_t>;
+};
+
+inline constexpr std::uint64_t all_have_place = ~std::uint64_t{0};
+
+template <class Input>
+class ReadyInputs {
+ public:
+  explicit ReadyInputs(std::span<const Input> inputs) : inputs_(inputs) {}
+
+  std::size_t size() const { return inputs_.size(); }
+  const Input* inputs() const { return inputs_.data(); }
+  void make(std::size_t first, std::size_t n, Input* out) const {
+    std::copy_n(inputs_.data() + first, n, out);
+  }
+  std::uint64_t have_place(std::size_t, std::size_t) const { return detail::all_have_place; }
+
+ private:
+  std::span<const Input> inputs_;
+};
+
+// Integers that are hashed to 64 bits.
+template <IntegerKey T>
+class Integers {
+ public:
+  Integers(std::span<const T> keys, const Hasher& hasher) : keys_(keys), hasher_(hasher) {}
+
+  std::size_t size() const { return keys_.size(); }
+  void make(std::size_t first, std::size_t n, Hash* out) const {
+    const T* keys = keys_.data() + first;
+    if (hasher_.mode() != HashMode::fast) {
+      for (std::size_t i = 0; i < n; ++i) out[i] = hasher_(keys[i]);
+      return;
+    }
+    auto* hashes = reinterpret_cast<std::uint64_t*>(out);
+    if constexpr (std::same_as<std::make_unsigned_t<T>, std::uint64_t>) {
+      kernels().hash_words(reinterpret_cast<const std::uint64_t*>(keys), n, hasher_.seed(), hashes);
+    } else {
+      for (std::size_t i = 0; i < n; ++i) hashes[i] = Hasher::widen(keys[i]);
+      kernels().hash_words(hashes, n, hasher_.seed(), hashes);
+    }
+  }
+  std::uint64_t have_place(std::size_t, std::size_t) const { return detail::all_have_place; }
+
+ private:
+  std::span<const T> keys_;
+  Hasher hasher_;
+};
+
+// Strings and byte spans, and integers for sets of 128-bit hashes.
+template <Hashable T, class Input>
+class Texts {
+ public:
+  Texts(std::span<const T> keys, const Hasher& hasher) : keys_(keys), hasher_(hasher) {}
+
+  std::size_t size() const { return keys_.size(); }
+  void make(std::size_t first, std::size_t n, Input* out) const {
+    for (std::size_t i = first; i < first + n; ++i) {
+      if (i + texts_ahead < keys_.size()) call_for(keys_[i + texts_ahead]);
+      if constexpr (std::same_as<Input, WideHash>)
+        *out++ = hasher_.wide(keys_[i]);
+      else
+        *out++ = hasher_(keys_[i]);
+    }
+  }
+  std::uint64_t have_place(std::size_t, std::size_t) const { return detail::all_have_place; }
+
+ private:
+  static constexpr std::size_t texts_ahead = 48;
+
+  // The first two cache lines, into the second cache, which has room for more waits at once; the
+  // CPU goes on with longer texts by itself.
+  [[gnu::always_inline]] static void call_for(const T& key) {
+    if constexpr (TextKey<T>) {
+      const std::string_view text = key;
+      __builtin_prefetch(text.data(), 0, 2);
+      __builtin_prefetch(text.data() + std::min<std::size_t>(text.size(), 64), 0, 2);
+    }
+  }
+
+  std::span<const T> keys_;
+  Hasher hasher_;
+};
+
+// Integers as themselves, for the exact maps.
+template <class T>
+class Ordinals {
+ public:
+  Ordinals(std::span<const T> keys, std::uint64_t low, std::uint64_t high)
+      : keys_(keys), low_(low), high_(high), all_inside_(true) {
+    for (const T& key : keys) all_inside_ &= has_place(key);
+  }
+
+  std::size_t size() const { return keys_.size(); }
+  void make(std::size_t first, std::size_t n, Ordinal* out) const {
+    const T* keys = keys_.data() + first;
+    if (all_inside_)
+      for (std::size_t i = 0; i < n; ++i) out[i] = {value_of(keys[i])};
+    else
+      for (std::size_t i = 0; i < n; ++i) out[i] = {has_place(keys[i]) ? value_of(keys[i]) : low_};
+  }
+  std::uint64_t have_place(std::size_t first, std::size_t n) const {
+    if (all_inside_) return detail::all_have_place;
+    std::uint64_t inside = 0;
+    for (std::size_t i = 0; i < n; ++i) inside |= std::uint64_t{has_place(keys_[first + i])} << i;
+    return inside;
+  }
+
+ private:
+  static std::uint64_t value_of(const T& key) {
+    if constexpr (std::same_as<T, Ordinal>)
+      return key.value;
+    else
+      return static_cast<std::uint64_t>(key);
+  }
+  bool has_place(const T& key) const {
+    if constexpr (std::signed_integral<T>)
+      if (key < 0) return false;
+    return value_of(key) - low_ <= high_ - low_;
+  }
+
+  std::span<const T> keys_;
+  std::uint64_t low_;
+  std::uint64_t high_;
+  bool all_inside_;
+};
+
+// The source for keys of this type as hashes of 64 or 128 bits.
+template <class Input, class T>
+auto hashed_source(std::span<const T> keys, const Hasher& hasher) {
+  if constexpr (std::same_as<T, Input>)
+    return ReadyInputs<Input>(keys);
+  else if constexpr (IntegerKey<T> && std::same_as<Input, Hash>)
+    return Integers<T>(keys, hasher);
+  else
+    return Texts<T, Input>(keys, hasher);
+}
+
+// The source for keys of this type in a set of this kind.
+template <class K, class T>
+auto source_of(const K& kind, std::span<const T> keys, const Hasher& hasher) {
+  if constexpr (std::same_as<typename K::Input, Ordinal>)
+    return Ordinals<T>(keys, kind.shape().low, kind.shape().high);
+  else
+    return hashed_source<typename K::Input>(keys, hasher);
+}
+
+}  // namespace bloomery::inline v0::detail

@@ -1,0 +1,108 @@
+// Which types may be keys of a set of a kind: texts, byte spans and integers where it hashes,
+// integers alone where it is a map of a range, and its own Input always.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+
+#include <bloomery/detail/sets/concepts.hpp>
+#include <bloomery/error.hpp>
+#include <bloomery/hash.hpp>
+#include <bloomery/key_rules.hpp>
+
+namespace bloomery::inline v0::detail {
+
+// May a T be a key of a set of kind K?
+template <class T, class K>
+concept KeyOf = std::same_as<T, typename K::Input> ||
+    (std::same_as<typename K::Input, Ordinal> ? IntegerKey<T> : Hashable<T>);
+
+// A vector, span or array of such keys.
+template <class R, class K>
+concept KeysOf = std::ranges::contiguous_range<R> && KeyOf<std::ranges::range_value_t<R>, K>;
+
+// A key as an argument of a function that is not inlined: small ones need no place in memory.
+template <class T>
+using PassedKey = std::conditional_t<IntegerKey<T>, const T, const T&>;
+
+// What a hashed key of this type is noted as.
+template <class T, class K>
+inline constexpr KeyForm form_of = std::same_as<T, typename K::Input> ? KeyForm::hash
+                                   : IntegerKey<T>                    ? KeyForm::u64
+                                                                      : KeyForm::text;
+
+template <std::ranges::contiguous_range Keys>
+auto as_span(const Keys& keys) {
+  using T = std::ranges::range_value_t<Keys>;
+  return std::span<const T>(std::ranges::data(keys), std::ranges::size(keys));
+}
+
+// The key as its kind takes it; an integer must have a place.
+template <class Input, class T>
+Input input_from(const T& key, const Hasher& hasher) {
+  if constexpr (std::same_as<T, Input>)
+    return key;
+  else if constexpr (std::same_as<Input, Ordinal>)
+    return Ordinal{static_cast<std::uint64_t>(key)};
+  else if constexpr (std::same_as<Input, WideHash>)
+    return hasher.wide(key);
+  else
+    return hasher(key);
+}
+
+// The same where the hasher is known to be fast.
+template <class Input, class T>
+Input fast_input(const T& key, const Hasher& hasher) {
+  if constexpr (std::same_as<T, Input>)
+    return key;
+  else
+    return hasher.fast(key);
+}
+
+// Every hash has a place; an integer only inside the range.
+template <class K, class T>
+bool key_has_place(const K& kind, const T& key) {
+  if constexpr (!std::same_as<typename K::Input, Ordinal>) {
+    return true;
+  } else {
+    if constexpr (std::signed_integral<T>)
+      if (key < 0) return false;
+    return kind.in_range(input_from<Ordinal>(key, Hasher{}));
+  }
+}
+
+// Exceptions are thrown out of line, so that adding a key stays short enough to be inlined.
+[[noreturn, gnu::noinline, gnu::cold]] inline void throw_outside() {
+  throw std::out_of_range("the integer is outside the range of the map");
+}
+[[noreturn, gnu::noinline, gnu::cold]] inline void throw_full() {
+  throw Failure({Code::full, "the set is full and could not take the key"});
+}
+
+template <class K, class T>
+void expect_place(const K& kind, const T& key) {
+  if (!key_has_place(kind, key)) throw_outside();
+}
+
+// Throws Failure if the set was full.
+inline Added accepted(Added added) {
+  if (added == Added::full) throw_full();
+  return added;
+}
+
+inline void expect_room(std::size_t room, std::size_t needed) {
+  if (room < needed) throw std::invalid_argument("there is not room for one answer per key");
+}
+
+// Tells how often it has seen a key.
+template <class K>
+concept Stateful = Kind<K> && requires(const K kind, typename K::Slot slot) {
+  kind.state(slot);
+};
+
+}  // namespace bloomery::inline v0::detail

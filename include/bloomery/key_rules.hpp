@@ -1,0 +1,101 @@
+// What was done to the keys of a set before they were hashed. Stored with the set, so that a
+// program that prepares its keys differently from the builder gets an Error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <bloomery/error.hpp>
+#include <bloomery/hash.hpp>
+
+namespace bloomery::inline v0 {
+
+// Written into files. Never renumber.
+enum class KeyForm : std::uint16_t {
+  none = 0,    // no key yet
+  text = 1,    // bytes as they came
+  u64 = 2,     // integers, hashed as 8 little-endian bytes
+  number = 3,  // integers as themselves (exact maps)
+  hash = 4,    // hashes that the caller made
+  mixed = 5,   // more than one of these: only a program that knows its keys can ask
+};
+
+constexpr std::string_view name_of(KeyForm form) {
+  switch (form) {
+    case KeyForm::none: return "none";
+    case KeyForm::text: return "text";
+    case KeyForm::u64: return "u64";
+    case KeyForm::number: return "number";
+    case KeyForm::hash: return "hash";
+    case KeyForm::mixed: return "mixed";
+  }
+  return "unknown";
+}
+
+namespace detail {
+
+// The form of a set that held `before` and is given one more.
+constexpr KeyForm joined(KeyForm before, KeyForm added) {
+  if (before == added || added == KeyForm::none) return before;
+  return before == KeyForm::none ? added : KeyForm::mixed;
+}
+
+// May keys of one form be asked of, or added to, a set of another? A Hash may always: who makes it
+// vouches that it is the hash of a key.
+constexpr bool forms_meet(KeyForm held, KeyForm given) {
+  return held == given || held == KeyForm::none || held == KeyForm::mixed || given == KeyForm::hash;
+}
+
+inline Error wrong_form(KeyForm held, KeyForm given) {
+  return {Code::mismatch, "the keys of this set have the form '" + std::string(name_of(held)) +
+                              "', not '" + std::string(name_of(given)) +
+                              "': they would never meet; give it keys of its form, or the Hash of "
+                              "a key"};
+}
+
+}  // namespace detail
+
+struct KeyRules {
+  KeyForm form = KeyForm::none;
+  bool strip_cr = false;           // one carriage return before the end of a line was dropped
+  std::string normalisation = {};  // profile and version, such as "url/1"; empty: none
+  // Which part of a line the keys are, as the flags of the command line say it, such as
+  // "--csv --column id"; "lines" for whole ones; empty: nobody knows. Sets that differ here may be
+  // merged, and asked with keys from elsewhere: it is for those who go on with a set as they began.
+  std::string made_from = {};
+  friend bool operator==(const KeyRules&, const KeyRules&) = default;
+};
+
+namespace detail {
+
+// What is known of the keys of two sets that became one.
+inline void join_rules(KeyRules& rules, const KeyRules& other) {
+  rules.form = joined(rules.form, other.form);
+  if (rules.made_from != other.made_from) rules.made_from.clear();
+}
+
+// May sets of keys made in these two ways be merged? The Error names what differs.
+inline Result<void> keys_fit(const Hasher& one_hash, const KeyRules& one, const Hasher& other_hash,
+                             const KeyRules& other) {
+  const auto differ = [](std::string what) {
+    return Error{Code::mismatch, "the sets cannot be merged: " + std::move(what)};
+  };
+  if (one_hash.mode() != other_hash.mode()) return differ("one is hashed fast, the other hardened");
+  if (one_hash.seed() != other_hash.seed())
+    return differ("seed " + std::to_string(one_hash.seed()) + " in one, " +
+                  std::to_string(other_hash.seed()) + " in the other");
+  if (one_hash != other_hash) return differ("they are hardened with different keys");
+  if (one.form != other.form && one.form != KeyForm::none && other.form != KeyForm::none)
+    return differ("keys are " + std::string(name_of(one.form)) + " in one, " +
+                  std::string(name_of(other.form)) + " in the other");
+  if (one.strip_cr != other.strip_cr) return differ("only one drops carriage returns");
+  if (one.normalisation != other.normalisation)
+    return differ("normalisation '" + one.normalisation + "' in one, '" + other.normalisation +
+                  "' in the other");
+  return {};
+}
+
+}  // namespace detail
+}  // namespace bloomery::inline v0

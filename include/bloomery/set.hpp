@@ -1,0 +1,397 @@
+// Set<Kind>: the front door of the library. Owns its memory, hashes its keys, saves itself.
+//
+//    bloomery::Set<bloomery::BlockedBloom> seen({.keys = 10'000'000, .rate = 0.01});
+//    if (seen.add(url)) crawl(url);             // true: surely new
+//
+// When to prefer which kind: docs/kinds.md. Keys are strings, byte spans and integers; a Hash goes
+// in as it is, for those who hash themselves (well mixed, please). Exact maps take integers only.
+//
+// The constructor throws std::invalid_argument for a want that no set can have; make() returns it.
+// add() throws Failure when the set is full, std::out_of_range for an integer outside a range;
+// add_all and may_contain_all throw std::invalid_argument when the answers have too little room.
+// A key of a form that the set does not hold (a text, where it has integers) throws Failure.
+// Limits:  a Result<void> that fails and is not looked at throws (error.hpp). A set that was moved
+//          from may only be assigned to or destroyed; anything else throws std::logic_error.
+// Threads: add_shared, may_contain_shared and overfull may be called by any number at once; nothing
+//          else may run beside them. Otherwise one thread changes a set, or any number ask it.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <bloomery/detail/bits/this_cpu.hpp>
+#include <bloomery/detail/bits/words.hpp>
+#include <bloomery/detail/engines/parallel.hpp>
+#include <bloomery/detail/sets/bulk/batch.hpp>
+#include <bloomery/detail/sets/bulk/groups.hpp>
+#include <bloomery/detail/sets/bulk/key_source.hpp>
+#include <bloomery/detail/sets/key_gate.hpp>
+#include <bloomery/detail/sets/key_of.hpp>
+#include <bloomery/detail/sets/shard.hpp>
+#include <bloomery/image.hpp>
+#include <bloomery/kinds.hpp>
+
+namespace bloomery::inline v0 {
+
+using detail::Added;
+
+template <class K>
+class Set {
+ public:
+  using Input = typename K::Input;
+  static constexpr bool is_ranged = std::same_as<Input, Ordinal>;
+
+  explicit Set(const Want& want, Hasher hasher = Hasher{})
+      : Set(detail::made_body<K>(want), hasher) {}
+
+  static Result<Set> make(const Want& want, Hasher hasher = Hasher{}) {
+    auto body = detail::Body<K>::make(want);
+    if (!body) return body.error();
+    return Set(std::move(*body), hasher);
+  }
+
+  // Static kinds: from all their keys at once, which are the keys of the want (set_build.hpp).
+  template <detail::KeysOf<K> Keys>
+  static Result<Set> build(const Want& want, const Keys& keys, Hasher hasher = Hasher{},
+                           Threads threads = {1}) requires detail::Buildable<K>;
+  // Cascade: matches every blocked key, no allowed one; a key in both is an Error (set_build.hpp).
+  template <detail::KeysOf<K> Keys>
+  static Result<Set> build(const Want& want, const Keys& blocked, const Keys& allowed,
+                           Hasher hasher = Hasher{}) requires detail::TwoListed<K>;
+
+  // A private copy-on-write mapping of the file: changes stay in memory until saved.
+  static Result<Set> open(const std::filesystem::path& path, const OpenOptions& options = {});
+  // The file is the old one or the new one, never half of it.
+  Result<void> save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
+
+  // True: surely new. False: there before, or (approximate kinds) looks as if.
+  // `Cpu` is not for you: files for different CPUs must not share these (this_cpu.hpp).
+  template <detail::KeyOf<K> T, class Cpu = detail::ThisCpu>
+  bool add(const T& key) requires(!detail::TwoListed<K>) {
+    return detail::accepted(try_add<T, Cpu>(key)) == Added::fresh;
+  }
+  // String literals and arrays of characters.
+  template <class Cpu = detail::ThisCpu>
+  bool add(std::string_view key) requires(!is_ranged && !detail::TwoListed<K>) {
+    return detail::accepted(try_add<std::string_view, Cpu>(key)) == Added::fresh;
+  }
+  bool add(std::nullptr_t) = delete;
+
+  template <detail::KeyOf<K> T, class Cpu = detail::ThisCpu>
+  Added try_add(const T& key) {
+    if constexpr (detail::SimplyShaped<K>)
+      return gate_.is_open(detail::form_of<T, K>)
+                 ? body_.template add_simple<Cpu>(detail::fast_input<Input>(key, hasher_))
+                 : add_at_first<T, Cpu>(key);
+    if constexpr (!is_ranged) gate_.note(detail::form_of<T, K>);
+    return body_.add(input_of(key));
+  }
+
+  template <detail::KeyOf<K> T, class Cpu = detail::ThisCpu>
+  bool may_contain(const T& key) const {
+    if constexpr (detail::SimplyShaped<K>)
+      return gate_.is_open(detail::form_of<T, K>)
+                 ? body_.kind().template has_simple<Cpu>(detail::fast_input<Input>(key, hasher_))
+                 : ask_at_first<T, Cpu>(key);
+    if constexpr (!is_ranged) gate_.expect(detail::form_of<T, K>);
+    return has_place(key) && body_.may_contain(unchecked_input_of(key));
+  }
+  template <class Cpu = detail::ThisCpu>
+  bool may_contain(std::string_view key) const requires(!is_ranged) {
+    return may_contain<std::string_view, Cpu>(key);
+  }
+  bool may_contain(std::nullptr_t) const = delete;
+
+  // Sharded: where a key lies, and a shard for one thread to add to (shard.hpp).
+  template <detail::KeyOf<K> T>
+  std::uint64_t shard_of(const T& key) const requires detail::Sharding<K> {
+    return here().kind().shard_of(unchecked_input_of(key));
+  }
+  auto shard(std::uint64_t number) requires detail::Sharding<K> {
+    return detail::Shard<K>(here(), gate_, hasher_, number);
+  }
+
+  // Exact kinds earn the stronger word.
+  template <detail::KeyOf<K> T>
+  bool contains(const T& key) const requires detail::Exact<K> {
+    return may_contain(key);
+  }
+
+  // By any number of threads at once; no key is lost. If two threads add the same key to a Bloom
+  // filter at the same moment, both calls may return true.
+  template <detail::KeyOf<K> T>
+  bool add_shared(const T& key) {
+    if constexpr (!is_ranged) gate_.note_shared(detail::form_of<T, K>);
+    return detail::accepted(body_.add_shared(input_of(key))) == Added::fresh;
+  }
+  template <detail::KeyOf<K> T>
+  bool may_contain_shared(const T& key) const {
+    if constexpr (!is_ranged) gate_.expect_shared(detail::form_of<T, K>);
+    return has_place(key) && body_.may_contain_shared(unchecked_input_of(key));
+  }
+
+  // Takes one copy away (exact maps: the key altogether); returns whether it was there, and changes
+  // nothing if not. Remove only what was added: on approximate kinds a stranger that passes takes
+  // counts away that others need. Throws Failure on a set that was not planned for removal.
+  template <detail::KeyOf<K> T>
+  bool remove(const T& key) requires detail::Removable<K> {
+    gate_.expect(detail::form_of<T, K>);
+    body_.expect_removable();
+    return has_place(key) && body_.remove(unchecked_input_of(key));
+  }
+  bool remove(std::string_view key) requires(!is_ranged && detail::Removable<K>) {
+    return remove<std::string_view>(key);
+  }
+  // Returns how many were there; `removed`, if not empty, is as long as the keys and tells which.
+  template <detail::KeysOf<K> Keys>
+  std::size_t remove_all(const Keys& keys,
+                         std::span<bool> removed = {}) requires detail::Removable<K> {
+    const auto all = asked(keys);
+    body_.expect_removable();
+    if (!removed.empty()) detail::expect_room(removed.size(), all.size());
+    return removed.empty() ? body_.remove_all(source(all), detail::CountOnly{})
+                           : body_.remove_all(source(all), detail::ToBools(removed.data()));
+  }
+
+  // How often the key was added: never too low, perhaps too high. An answer of most_count() means
+  // that often or more.
+  template <detail::KeyOf<K> T>
+  std::uint64_t count_of(const T& key) const requires detail::Countable<K> {
+    gate_.expect(detail::form_of<T, K>);
+    const K& kind = body_.kind();
+    return has_place(key) ? kind.count(kind.locate(unchecked_input_of(key))) : 0;
+  }
+  std::uint64_t count_of(std::string_view key) const requires(!is_ranged && detail::Countable<K>) {
+    return count_of<std::string_view>(key);
+  }
+  // counts[i] tells of keys[i].
+  template <detail::KeysOf<K> Keys>
+  void counts(const Keys& keys,
+              std::span<std::uint64_t> counts) const requires detail::Countable<K>;
+  std::uint64_t most_count() const requires detail::Countable<K> {
+    return body_.kind().most_count();
+  }
+
+  // Adds every key in order, with many memory waits in flight. Returns how many were surely new;
+  // `fresh`, if not empty, is as long as the keys and tells which: one bool per key, or one bit
+  // (bit i % 64 of word i / 64 for key i). An integer outside the range of a map throws
+  // std::out_of_range before any is added; a full set throws Failure and keeps those before.
+  template <detail::KeysOf<K> Keys>
+  std::size_t add_all(const Keys& keys, std::span<bool> fresh = {}) {
+    const auto all = detail::as_span(keys);
+    if (!fresh.empty()) detail::expect_room(fresh.size(), all.size());
+    begin_adding(all);
+    return fresh.empty() ? add_source(all, detail::CountOnly{})
+                         : add_source(all, detail::ToBools(fresh.data()));
+  }
+  template <detail::KeysOf<K> Keys>
+  std::size_t add_all(const Keys& keys, std::span<std::uint64_t> fresh) {
+    const auto all = detail::as_span(keys);
+    if (!fresh.empty()) detail::expect_room(fresh.size(), detail::words_for(all.size()));
+    begin_adding(all);
+    return fresh.empty() ? add_source(all, detail::CountOnly{})
+                         : add_source(all, detail::ToMask(fresh.data()));
+  }
+  // The same with several threads: same bytes, same count. Kinds that cannot be added to in this
+  // way (parallel.hpp, and composites) are added to by one.
+  template <detail::KeysOf<K> Keys>
+  std::size_t add_all(const Keys& keys, Threads threads) {
+    const auto all = detail::as_span(keys);
+    begin_adding(all);
+    if constexpr (detail::OneLined<K>)
+      if (const auto fresh = detail::add_by_threads(body_, source(all), threads)) return *fresh;
+    return add_source(all, detail::CountOnly{});
+  }
+
+  // The same by one thread, bringing the keys together by lines first (partition.hpp) whatever
+  // the size; add_all does so by itself where it pays.
+  template <detail::KeysOf<K> Keys>
+  std::size_t add_all_by_lines(const Keys& keys) requires detail::OneLined<K>;
+
+  // answers[i], or bit i % 64 of answers[i / 64], tells of keys[i]. Returns how many may be there.
+  template <detail::KeysOf<K> Keys>
+  std::size_t may_contain_all(const Keys& keys, std::span<bool> answers,
+                              Threads threads = {1}) const {
+    const auto all = asked(keys);
+    detail::expect_room(answers.size(), all.size());
+    return detail::ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
+      return ask_source(all.subspan(first, n), detail::ToBools(answers.data() + first));
+    });
+  }
+  template <detail::KeysOf<K> Keys>
+  std::size_t may_contain_all(const Keys& keys, std::span<std::uint64_t> answers,
+                              Threads threads = {1}) const {
+    const auto all = asked(keys);
+    detail::expect_room(answers.size(), detail::words_for(all.size()));
+    return detail::ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
+      return ask_source(all.subspan(first, n), detail::ToMask(answers.data() + first / 64));
+    });
+  }
+  // How many of the keys may be there, without telling which. One thread brings the keys together
+  // by lines where that pays; several ask in the order of the keys.
+  template <detail::KeysOf<K> Keys>
+  std::size_t count_may_contain(const Keys& keys, Threads threads = {1}) const {
+    const auto all = asked(keys);
+    if (detail::wanted_threads(threads) == 1) return ask_source(all, detail::CountOnly{});
+    return detail::ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
+      return ask_source(all.subspan(first, n), [](std::size_t, std::size_t, std::uint64_t) {});
+    });
+  }
+
+  // Equal shape, hash and form of keys, or an Error that names what differs.
+  Result<void> unite(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
+  // On Bloom filters: holds every common key, at a worse rate than a filter of those keys.
+  Result<void> intersect(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
+  // Difference and exclusive or: exact kinds only. On a Bloom filter they would clear bits that
+  // other keys need, so there they are refused.
+  Result<void> subtract(const Set& other) requires detail::Subtractable<K>;
+  Result<void> exclusive(const Set& other) requires detail::Exclusive<K>;
+
+  double estimate() const { return here().estimate(); }  // keys, from the bits; infinity when full
+  double rate_now() const { return here().rate_now(); }  // false-positive rate, from the bits
+  double fill_ratio() const { return here().fill_ratio(); }
+  double rate_asked() const { return here().rate_asked(); }
+  std::uint64_t bytes() const { return here().bytes(); }
+  std::uint64_t adds() const { return here().adds(); }  // keys that were surely new when added
+  std::uint64_t capacity() const { return here().capacity(); }
+  bool overfull() const { return here().overfull(); }  // more keys than it was planned for
+  const Hasher& hasher() const { return hasher_; }
+  KeyRules rules() const;
+
+  // The set of everything.
+  void fill() requires requires(detail::Body<K> body) { body.fill(); }
+  { here().fill(); }
+
+  // Windows: forgets the oldest generation; or tells the time, and only the last `span` is kept.
+  void advance() requires detail::Forgetting<K> { here().kind().advance(); }
+  Result<void> advance_to(std::uint64_t time, std::uint64_t span) requires detail::Forgetting<K> {
+    return here().kind().advance_to(time, span);
+  }
+
+  std::uint64_t count() const requires detail::Exact<K> { return core_of(here()).count(); }
+
+  // Members in rising order.
+  template <class Each>
+  void for_each(Each&& each) const requires detail::Exact<K> {
+    core_of(here()).for_each(std::forward<Each>(each));
+  }
+
+  // What else a kind can do, such as Bitmap::rank or TwoBitMap::for_each_once.
+  const K& kind() const requires detail::Kind<K> { return here().kind(); }
+
+  // Seen::never, once or many.
+  template <detail::KeyOf<K> T>
+  auto state(const T& key) const requires detail::Stateful<K>;
+
+ private:
+  // What an image says beside the set and its hash.
+  struct Notes {
+    KeyRules rules = {};  // but for the form, which gate_ knows
+    Uuid uuid = {};
+    bool key_is_elsewhere = false;
+  };
+
+  Set(detail::Body<K> body, Hasher hasher)
+      : body_(std::move(body)), hasher_(hasher), gate_(core(), hasher) {}
+
+  // Throws where nothing is left to ask.
+  const detail::Body<K>& here() const {
+    gate_.expect_here();
+    return body_;
+  }
+  detail::Body<K>& here() { return const_cast<detail::Body<K>&>(std::as_const(*this).here()); }
+  // The object that holds the keys: the kind, or the composite.
+  static const auto& core_of(const detail::Body<K>& body) {
+    if constexpr (detail::Kind<K>)
+      return body.kind();
+    else
+      return body;
+  }
+  const auto& core() const { return core_of(body_); }
+
+  Result<void> fits(const Set& other) const;
+
+  template <class T>
+  bool has_place(const T& key) const {
+    if (detail::key_has_place(core(), key)) return true;
+    gate_.expect_here();  // a map that was moved from has no range
+    return false;
+  }
+
+  template <class T>
+  Input unchecked_input_of(const T& key) const {
+    return detail::input_from<Input>(key, hasher_);
+  }
+
+  // The slow path (key_gate.hpp); not inlined, so that the fast path stays short.
+  template <class T, class Cpu>
+  [[gnu::noinline]] Added add_at_first(detail::PassedKey<T> key) {
+    gate_.note(detail::form_of<T, K>);
+    return body_.template add_lone<Cpu>(unchecked_input_of(key));
+  }
+  template <class T, class Cpu>
+  [[gnu::noinline]] bool ask_at_first(detail::PassedKey<T> key) const {
+    gate_.expect(detail::form_of<T, K>);
+    return body_.kind().template has_lone<Cpu>(unchecked_input_of(key));
+  }
+
+  template <class T>
+  Input input_of(const T& key) const {
+    if (!has_place(key)) detail::throw_outside();
+    return unchecked_input_of(key);
+  }
+
+  // Keys that are asked, all of one form.
+  template <class Keys>
+  auto asked(const Keys& keys) const {
+    gate_.expect(detail::form_of<std::ranges::range_value_t<Keys>, K>);
+    return detail::as_span(keys);
+  }
+
+  template <class T>
+  void begin_adding(std::span<const T> keys) {
+    gate_.expect(detail::form_of<T, K>);
+    for (const T& key : keys)
+      if (!has_place(key)) detail::throw_outside();
+    if (!keys.empty()) gate_.note(detail::form_of<T, K>);
+  }
+
+  template <class T>
+  auto source(std::span<const T> keys) const {
+    return detail::source_of(core(), keys, hasher_);
+  }
+
+  template <class T, class Sink>
+  std::size_t add_source(std::span<const T> keys, Sink&& sink) {
+    if constexpr (detail::Kind<K> && !detail::Bounded<K>)
+      return body_.add_all(source(keys), sink);
+    else
+      return detail::add_in_groups(body_, source(keys), sink).value();
+  }
+
+  template <class T, class Sink>
+  std::size_t ask_source(std::span<const T> keys, Sink&& sink) const {
+    if constexpr (detail::Kind<K>)
+      return body_.may_contain_all(source(keys), sink);
+    else
+      return detail::ask_in_groups(body_, source(keys), sink);
+  }
+
+  detail::Body<K> body_;
+  Hasher hasher_;
+  detail::KeyGate<K> gate_;
+  std::unique_ptr<Notes> notes_;  // none until it was saved: most sets never are
+};
+
+}  // namespace bloomery::inline v0
+
+#include <bloomery/detail/set_build.hpp>
+#include <bloomery/detail/set_whole.hpp>

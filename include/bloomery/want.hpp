@@ -1,0 +1,44 @@
+// Want: what a set shall hold. Every set is planned from one.
+//
+//    Want{.keys = 10'000'000, .rate = 0.01}                 approximate kinds
+//    Want{.rate = 0.01, .memory_bytes = 64 << 20}           as many keys as fit
+//    Want{.range = {.low = 0, .high = 99'999'999}}          exact maps of integers
+//
+// Any two of keys, rate and memory_bytes give the third; if all three are given, memory is a cap.
+// Errors:  a Want is only a wish: Set<K>::make(want) returns an Error that names the field and what
+//          to write instead.
+// Limits:  rates from 1e-12 to 0.5.
+// Threads: a value.
+#pragma once
+
+#include <cstdint>
+
+namespace bloomery::inline v0 {
+
+// Both ends are in the range. 1..0, which holds nothing, stands for no range.
+struct Range {
+  std::uint64_t low = 1;
+  std::uint64_t high = 0;
+  constexpr bool given() const { return low != 1 || high != 0; }
+  friend constexpr bool operator==(const Range&, const Range&) = default;
+};
+
+struct Want {
+  std::uint64_t keys = 0;          // how many the set shall hold
+  double rate = 0;                 // false-positive rate once it holds so many
+  Range range = {};                // for exact maps: which integers
+  std::uint64_t memory_bytes = 0;  // 0: no limit; with keys or rate left 0, gives the missing one
+  std::uint64_t most_count = 0;    // for spectral: how far it shall count; 0 leaves it open
+  bool removal = false;            // for spectral: keys shall be removable
+  // Static kinds: what building may take beside the set and the keys; 0: up to 24 bytes a key.
+  std::uint64_t scratch_bytes = 0;
+  std::uint64_t allowed = 0;  // for cascade: keys that shall not match
+  std::uint64_t shards = 0;   // for sharded: how many; 0: so that each has at most 64 KiB
+};
+
+// How many threads a call may use; 0: as many as there are cores.
+struct Threads {
+  unsigned count = 0;
+};
+
+}  // namespace bloomery::inline v0
