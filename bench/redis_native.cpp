@@ -23,8 +23,9 @@
 
 #include <bloomery/served/native/native_bloom.hpp>
 #include <bloomery/served/native/native_cuckoo.hpp>
+#include <tools/inside.hpp>
 
-namespace bloomery {
+namespace bloomery::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -192,6 +193,6 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace bloomery
+}  // namespace bloomery::bench
 
-int main(int argc, char** argv) { return bloomery::run(argc, argv); }
+int main(int argc, char** argv) { return bloomery::bench::run(argc, argv); }

@@ -25,6 +25,7 @@
 namespace {
 
 using namespace bloomery;
+using namespace bloomery::detail;
 
 // Row r takes the high word of hash * odd constant r * columns.
 class CountMin {

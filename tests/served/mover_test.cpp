@@ -14,7 +14,7 @@
 #include <bloomery/served/redisbloom/compat_bloom.hpp>
 #include <bloomery/served/redisbloom/compat_cuckoo.hpp>
 
-namespace bloomery::served {
+namespace bloomery::detail::served {
 namespace {
 
 std::string key_of(std::uint64_t i) { return std::to_string(i).insert(0, "key:"); }
@@ -92,4 +92,4 @@ TEST_F(MoverTest, FiltersOfRedisBloomMove) {
 }
 
 }  // namespace
-}  // namespace bloomery::served
+}  // namespace bloomery::detail::served

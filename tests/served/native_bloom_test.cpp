@@ -15,7 +15,7 @@
 
 #include <bloomery/served/native/native_bloom.hpp>
 
-namespace bloomery::served {
+namespace bloomery::detail::served {
 namespace {
 
 const Hasher secret = Hasher::hardened({0x1111'2222'3333'4444, 0x5555'6666'7777'8888});
@@ -326,4 +326,4 @@ TEST(NativeBloom, TheSecretDecidesWhoPasses) {
 }
 
 }  // namespace
-}  // namespace bloomery::served
+}  // namespace bloomery::detail::served

@@ -12,7 +12,7 @@
 #include <bloomery/served/native/native_bloom.hpp>
 #include <bloomery/served/native/native_cuckoo.hpp>
 
-namespace bloomery::served {
+namespace bloomery::detail::served {
 namespace {
 
 std::string key_of(std::uint64_t i) { return std::to_string(i).insert(0, "key:"); }
@@ -254,4 +254,4 @@ TEST(NativeChunks, NoDumpHasACursorBeyondItsEnd) {
 }
 
 }  // namespace
-}  // namespace bloomery::served
+}  // namespace bloomery::detail::served

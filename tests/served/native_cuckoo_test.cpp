@@ -8,7 +8,7 @@
 
 #include <bloomery/served/native/native_cuckoo.hpp>
 
-namespace bloomery::served {
+namespace bloomery::detail::served {
 namespace {
 
 const Hasher secret = Hasher::hardened({0x1111'2222'3333'4444, 0x5555'6666'7777'8888});
@@ -226,4 +226,4 @@ TEST(NativeCuckoo, CompactedItIsSmallerAndTheSame) {
 }
 
 }  // namespace
-}  // namespace bloomery::served
+}  // namespace bloomery::detail::served

@@ -11,7 +11,7 @@
 #include <bloomery/served/native/native_bloom.hpp>
 #include <bloomery/served/native/native_cuckoo.hpp>
 
-namespace bloomery::served {
+namespace bloomery::detail::served {
 namespace {
 
 const Hasher secret = Hasher::hardened({0x1111'2222'3333'4444, 0x5555'6666'7777'8888});
@@ -142,4 +142,4 @@ TEST(NativeFirst, AListThatGrowsWhileItIsDumped) {
 }
 
 }  // namespace
-}  // namespace bloomery::served
+}  // namespace bloomery::detail::served

@@ -14,7 +14,7 @@
 #include "messages.hpp"
 #include "report.hpp"
 
-namespace bloomery {
+namespace bloomery::inline v0 {
 class RedisSet;
 }
 

@@ -14,7 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bloomery::served {}
+#include <tools/inside.hpp>
+
+namespace bloomery::inline v0::detail::served {}
 
 namespace bloomery::redis {
 
