@@ -3,8 +3,6 @@
 
 #include <bloomery/error.hpp>
 
-namespace bloomery::inline v0::detail {}
-
 namespace bloomery {
 namespace bench {
 using namespace detail;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <bloomery/error.hpp>
+
 namespace bloomery::detail {
 
 struct LinkedWide {

@@ -1,4 +1,4 @@
-// Includes no header of the library: that would inline what is to be called here.
+// Calls the shared libxxhash; the library inlines its header (bloomery/hash/xxh3.cpp).
 #include <gtest/gtest.h>
 #include <xxhash.h>
 

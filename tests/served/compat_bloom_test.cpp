@@ -12,7 +12,7 @@
 
 namespace {
 
-using bloomery::served::CompatBloom;
+using bloomery::detail::served::CompatBloom;
 using Added = CompatBloom::Added;
 using Loaded = CompatBloom::Loaded;
 

@@ -13,7 +13,7 @@
 
 namespace {
 
-using bloomery::served::CompatCuckoo;
+using bloomery::detail::served::CompatCuckoo;
 using Added = CompatCuckoo::Added;
 using Compaction = CompatCuckoo::Compaction;
 

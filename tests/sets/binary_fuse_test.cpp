@@ -1,6 +1,7 @@
 // The fuse kind: no key is lost whatever the number, width, order or repetition of the keys; the
 // rate is 2^-width; foreign bytes are never read out of bounds.
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
 // The ribbon: every number of keys, every rate, what copies and hostile bytes do to it.
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,6 @@
 // The split-block filter is Parquet's, bit for bit.
 #include <gtest/gtest.h>
+#include <xxhash.h>
 
 #include <string_view>
 #include <vector>

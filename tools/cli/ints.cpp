@@ -137,7 +137,7 @@ IntegerRules rules_of(const IntsFlags& flags) {
                  binary ? binary_decoder_of(flags.lines) : decoder_of(flags.lines)};
   if (flags.range)
     rules.range = rules.format == IntegerFormat::ipv4
-                      ? bloomery::parse_range(*flags.range, rules.format).value()
+                      ? detail::parse_range(*flags.range, rules.format).value()
                       : parse_range("--range", *flags.range).value();
   rules.skip_bad = flags.skip_bad;
   if (flags.memory) rules.memory_bytes = parse_memory("--memory", *flags.memory).value();

@@ -31,6 +31,8 @@
 
 namespace bloomery::inline v0 {
 
+using detail::RedisReply;
+
 class RedisRouter {
  public:
   // Called once for each request, with an answer that is not an error; it may be moved away.

@@ -34,6 +34,10 @@
 
 namespace bloomery::inline v0 {
 
+using detail::check_readable;
+using detail::InputFile;
+using detail::OpenDecoder;
+
 // How bytes become lines.
 struct LineRules {
   std::string delimiter = "\n";  // one byte or several; std::string(1, '\0') for a zero byte

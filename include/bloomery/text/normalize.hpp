@@ -25,6 +25,9 @@
 
 namespace bloomery::inline v0 {
 
+using detail::KeyRoom;     // where a normalised key lies
+using detail::UrlScratch;  // kept between keys, so that none allocates
+
 struct Normalized {
   std::string_view key;  // in what was given or in the room
   bool fits = true;      // false: not what the profile is for
