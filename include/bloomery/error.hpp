@@ -20,7 +20,8 @@
 
 namespace bloomery::inline v0 {
 
-namespace detail {}  // what must be in a header but is nobody's business
+// What must be in a header but is nobody's business.
+namespace detail {}
 
 enum class Code {
   impossible,    // no set can have this shape: rate 0, no keys, an empty range
