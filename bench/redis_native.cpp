@@ -67,12 +67,12 @@ void grow(Set& set, std::uint64_t keys) {
     const double took = micros(Clock::now() - start);
     if (took > worst) worst = took, worst_at = i;
     if (i + 1 < bits_from && i + 1 != printed) continue;
-    const double bits = static_cast<double>(set.memory_usage()) * 8 / static_cast<double>(i + 1);
+    const double bits = static_cast<double>(set.memory_bytes()) * 8 / static_cast<double>(i + 1);
     if (i + 1 >= bits_from)
       worst_bits = std::max(worst_bits, bits), least_bits = std::min(least_bits, bits);
     if (i + 1 != printed) continue;
     fmt::print("{:>10} {:>9.2f} {:>9.2f} {:>9.2f} {:>11.5f} {:>11.0f}\n", i + 1, bits, worst_bits,
-               least_bits, set.info().rate_now, worst);
+               least_bits, set.rate_now(), worst);
     worst_bits = 0, least_bits = 1e9;
     printed = printed * 5 / 4;
   }
@@ -91,7 +91,7 @@ void reserved() {
     set.add(key_of('m', i, room));
     if ((i + 1) % 500'000 == 0)
       fmt::print("{:>10} keys {:>6.2f} bits a key, rate {:.5f} told {:.5f} measured\n", i + 1,
-                 set.info().bits_per_key, set.info().rate_now, measured_rate(set, 1'000'000));
+                 set.bits_per_key(), set.rate_now(), measured_rate(set, 1'000'000));
   }
 }
 
@@ -100,10 +100,10 @@ class Batches {
  public:
   explicit Batches(served::NativeBloom& set) : set_(set) {}
   void add(const char* what, std::uint64_t first, std::uint64_t count) {
-    run(what, 'm', first, count, [&] { set_.add_all(views_, answers_.get()); });
+    run(what, 'm', first, count, [&] { set_.add_all(views_, UINT64_MAX, outcomes_); });
   }
   void ask(const char* what, char tag, std::uint64_t count) {
-    run(what, tag, 0, count, [&] { set_.may_contain_all(views_, answers_.get()); });
+    run(what, tag, 0, count, [&] { set_.may_contain_all(views_, {answers_.get(), group}); });
   }
   void hash(std::uint64_t count) {
     std::uint64_t sum = 0;
@@ -136,6 +136,7 @@ class Batches {
   served::NativeBloom& set_;
   std::vector<char> rooms_ = std::vector<char>(group * 16);
   std::vector<std::string_view> views_ = std::vector<std::string_view>(group);
+  std::vector<served::AddOutcome> outcomes_ = std::vector<served::AddOutcome>(group);
   std::unique_ptr<bool[]> answers_ = std::make_unique<bool[]>(group);
 };
 
@@ -162,7 +163,7 @@ void window(std::uint64_t keys) {
   Batches batches(set);
   batches.add("add", 0, 2 * keys);
   batches.ask("ask, strangers", 's', 5'000'000);
-  fmt::print("{:.1f} bits a key of the window, rate {:.5f}\n", set.info().bits_per_key,
+  fmt::print("{:.1f} bits a key of the window, rate {:.5f}\n", set.bits_per_key(),
              measured_rate(set, 1'000'000));
 }
 

@@ -126,6 +126,11 @@ class HostBytes {
     return bytes;
   }
 
+  // Bytes that are all zero take no memory.
+  friend HostBytes promised_if_zero(HostBytes bytes) {
+    return bytes.is_zero() ? promised(bytes.size_) : std::move(bytes);
+  }
+
   std::uint8_t* data() { return start_; }
   const std::uint8_t* data() const { return start_; }
   std::size_t size() const { return size_; }

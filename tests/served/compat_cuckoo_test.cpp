@@ -13,16 +13,16 @@
 
 namespace {
 
+using bloomery::detail::served::AddOutcome;
 using bloomery::detail::served::CompatCuckoo;
-using Added = CompatCuckoo::Added;
-using Compaction = CompatCuckoo::Compaction;
+using bloomery::detail::served::FilterBody;
 
 std::string key(int n) { return "key " + std::to_string(n); }
 
-std::string bytes_of(const CompatCuckoo& cuckoo) {
+std::string bytes_of(const FilterBody& cuckoo) {
   std::string bytes;
-  for (auto chunk = cuckoo.chunk(1); chunk.next != 0; chunk = cuckoo.chunk(chunk.next)) {
-    bytes += chunk.bytes;
+  for (auto chunk = cuckoo.piece(1); chunk.next != 0; chunk = cuckoo.piece(chunk.next)) {
+    bytes += chunk.bytes();
   }
   return bytes;
 }
@@ -31,9 +31,9 @@ std::string bytes_of(const CompatCuckoo& cuckoo) {
 TEST(CompatCuckoo, GivesThePublishedBytes) {
   auto cuckoo = CompatCuckoo::make({.capacity = 8});
   ASSERT_TRUE(cuckoo);
-  EXPECT_EQ((*cuckoo)->add("item1"), Added::fresh);
+  EXPECT_EQ((*cuckoo)->add("item1"), AddOutcome::fresh);
   EXPECT_EQ(bytes_of(**cuckoo), std::string("\0\0\0\0\7\0\0\0", 8));
-  EXPECT_EQ((*cuckoo)->header(),
+  EXPECT_EQ((*cuckoo)->piece(0).own,
             std::string("\1\0\0\0\0\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0"
                         "\2\0\24\0\1\0",
                         38));
@@ -42,10 +42,10 @@ TEST(CompatCuckoo, GivesThePublishedBytes) {
 TEST(CompatCuckoo, NeverForgetsWhileItGrows) {
   auto cuckoo = CompatCuckoo::make({.capacity = 16, .expansion = 2});
   ASSERT_TRUE(cuckoo);
-  for (int n = 0; n < 5000; ++n) EXPECT_EQ((*cuckoo)->add(key(n)), Added::fresh);
+  for (int n = 0; n < 5000; ++n) EXPECT_EQ((*cuckoo)->add(key(n)), AddOutcome::fresh);
   for (int n = 0; n < 5000; ++n) EXPECT_TRUE((*cuckoo)->may_contain(key(n))) << n;
   EXPECT_EQ((*cuckoo)->fields().keys, 5000u);
-  EXPECT_EQ((*cuckoo)->add_new(key(0)), Added::seen);
+  EXPECT_EQ((*cuckoo)->add_new(key(0)), AddOutcome::seen);
 }
 
 TEST(CompatCuckoo, AFailedAddLeavesItAsItWas) {
@@ -54,7 +54,7 @@ TEST(CompatCuckoo, AFailedAddLeavesItAsItWas) {
   int refused = 0;
   for (int n = 0; n < 200; ++n) {
     const std::string before = bytes_of(**cuckoo);
-    if ((*cuckoo)->add(key(n)) != Added::full) continue;
+    if ((*cuckoo)->add(key(n)) != AddOutcome::full) continue;
     ++refused;
     EXPECT_EQ(bytes_of(**cuckoo), before);
   }
@@ -73,10 +73,10 @@ TEST(CompatCuckoo, RemovingAndCompactingLosesNobodyElse) {
       ASSERT_TRUE((*cuckoo)->remove(key(n))) << "seed " << seed;
       --copies[n];
     } else if (copies[n] < 4) {
-      ASSERT_EQ((*cuckoo)->add(key(n)), Added::fresh) << "seed " << seed;
+      ASSERT_EQ((*cuckoo)->add(key(n)), AddOutcome::fresh) << "seed " << seed;
       ++copies[n];
     }
-    if (round % 1000 == 0) (*cuckoo)->compact(Compaction::through_all);
+    if (round % 1000 == 0) (*cuckoo)->compact({.steps = UINT64_MAX});
   }
   std::uint64_t total = 0;
   for (const auto& [n, number] : copies) {
@@ -90,22 +90,22 @@ TEST(CompatCuckoo, GoesThroughHeaderAndChunks) {
   auto cuckoo = CompatCuckoo::make({.capacity = 50, .bucket_size = 4, .expansion = 3});
   ASSERT_TRUE(cuckoo);
   for (int n = 0; n < 1000; ++n) (*cuckoo)->add(key(n));
-  auto twin = CompatCuckoo::from_header((*cuckoo)->header(), 1 << 20);
+  auto twin = CompatCuckoo::from_header((*cuckoo)->piece(0).own, 1 << 20);
   ASSERT_TRUE(twin);
-  for (auto chunk = (*cuckoo)->chunk(1); chunk.next != 0; chunk = (*cuckoo)->chunk(chunk.next)) {
-    EXPECT_TRUE((*twin)->load_chunk(chunk.next, chunk.bytes));
+  for (auto chunk = (*cuckoo)->piece(1); chunk.next != 0; chunk = (*cuckoo)->piece(chunk.next)) {
+    EXPECT_TRUE((*twin)->load_piece(chunk.next, chunk.bytes()));
   }
   EXPECT_EQ(bytes_of(**twin), bytes_of(**cuckoo));
-  EXPECT_EQ((*twin)->header(), (*cuckoo)->header());
+  EXPECT_EQ((*twin)->piece(0).own, (*cuckoo)->piece(0).own);
   auto copy = (*cuckoo)->clone();
   ASSERT_TRUE(copy);
-  EXPECT_EQ(bytes_of(**copy), bytes_of(**cuckoo));
+  EXPECT_EQ(bytes_of(*copy), bytes_of(**cuckoo));
 }
 
 TEST(CompatCuckoo, RefusesHeadersOfAnyOtherLength) {
   auto cuckoo = CompatCuckoo::make({.capacity = 8});
   ASSERT_TRUE(cuckoo);
-  const std::string header = (*cuckoo)->header() + std::string(20, 'x');
+  const std::string header = (*cuckoo)->piece(0).own + std::string(20, 'x');
   for (std::size_t length = 0; length <= header.size(); ++length) {
     const bool known = length == 38 || length == 46;
     EXPECT_EQ(CompatCuckoo::from_header(header.substr(0, length), 1000).has_value(), known)
@@ -119,7 +119,7 @@ TEST(CompatCuckoo, HeadersThatLieDoNoHarm) {
   std::mt19937_64 chance(seed);
   auto small = CompatCuckoo::make({.capacity = 8});
   ASSERT_TRUE(small);
-  const std::string good = (*small)->header();
+  const std::string good = (*small)->piece(0).own;
   const std::uint64_t extremes[] = {0, 1, 2, 4096, 1ull << 32, 1ull << 63, UINT64_MAX};
   int taken = 0;
   for (int round = 0; round < 20'000; ++round) {
@@ -136,10 +136,10 @@ TEST(CompatCuckoo, HeadersThatLieDoNoHarm) {
     if (!cuckoo) continue;
     ++taken;
     EXPECT_LE((*cuckoo)->payload_bytes(), 1u << 16);
-    (*cuckoo)->load_chunk(chance() % 100, "\1\2\3\4");
+    static_cast<void>((*cuckoo)->load_piece(chance() % 100, "\1\2\3\4").has_value());
     for (int n = 0; n < 20; ++n) (*cuckoo)->add(key(n), 1 << 16);
     for (int n = 0; n < 40; ++n) (*cuckoo)->remove(key(n));
-    (*cuckoo)->compact(Compaction::through_all);
+    (*cuckoo)->compact({.steps = UINT64_MAX});
   }
   EXPECT_GT(taken, 0) << "seed " << seed;
   EXPECT_LT(taken, 19'000) << "seed " << seed;

@@ -66,8 +66,8 @@ TEST_F(MoverTest, NativeSetsMove) {
     }
     // They grow on where they are now.
     for (std::uint64_t i = keys; i < 2 * keys + 50; ++i) {
-      ASSERT_NE(bloom.add(key_of(i)), Added::full);
-      ASSERT_NE(cuckoo.add(key_of(i)), Added::full);
+      ASSERT_TRUE(is_there(bloom.add(key_of(i))));
+      ASSERT_TRUE(is_there(cuckoo.add(key_of(i))));
     }
     for (std::uint64_t i = 0; i < 2 * keys + 50; ++i) ASSERT_TRUE(cuckoo.remove(key_of(i))) << i;
   }
@@ -77,14 +77,14 @@ TEST_F(MoverTest, FiltersOfRedisBloomMove) {
   auto bloom = CompatBloom::make({}).value();
   auto cuckoo = CompatCuckoo::make({}).value();
   for (std::uint64_t i = 0; i < 5'000; ++i) bloom->add(key_of(i)), cuckoo->add(key_of(i));
-  const std::string bits(bloom->chunk(1).bytes), places(cuckoo->chunk(1).bytes);
+  const std::string bits(bloom->piece(1).bytes()), places(cuckoo->piece(1).bytes());
   mover.object(bloom);
   mover.object(cuckoo);
   move_all(*bloom);
   move_all(*cuckoo);
-  EXPECT_EQ(moves, 2 + bloom->links().size() + cuckoo->tables().size());
-  EXPECT_EQ(bloom->chunk(1).bytes, bits);
-  EXPECT_EQ(cuckoo->chunk(1).bytes, places);
+  EXPECT_EQ(moves, 2 + bloom->links().size() + cuckoo->info().filters);
+  EXPECT_EQ(bloom->piece(1).bytes(), bits);
+  EXPECT_EQ(cuckoo->piece(1).bytes(), places);
   for (std::uint64_t i = 0; i < 5'000; ++i) {
     ASSERT_TRUE(bloom->may_contain(key_of(i)));
     ASSERT_TRUE(cuckoo->remove(key_of(i)));

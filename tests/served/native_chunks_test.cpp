@@ -22,10 +22,10 @@ using Chunks = std::vector<std::string>;
 template <class Set>
 Chunks dumped(const Set& set) {
   Chunks chunks;
-  for (auto chunk = set.dump(0).value(); chunk.next != 0; chunk = set.dump(chunk.next).value())
-    chunks.push_back(chunk.bytes);
+  for (auto chunk = set.piece(0); chunk.next != 0; chunk = set.piece(chunk.next))
+    chunks.emplace_back(chunk.bytes());
   // Clients whose numbers are doubles hold every cursor.
-  EXPECT_LT(set.dump(0).value().next, std::uint64_t{1} << 53);
+  EXPECT_LT(set.piece(0).next, std::uint64_t{1} << 53);
   return chunks;
 }
 
@@ -77,15 +77,14 @@ void mutate(Chunks& chunks, std::mt19937_64& random) {
 void use(NativeBloom& set) {
   for (std::uint64_t i = 0; i < 300; ++i) set.add(key_of(i)), set.may_contain(key_of(i + 7));
   set.info();
-  auto copy = set.clone();
+  auto copy = set.copy();
   if (copy && set.is_whole() && copy->merge(set)) copy->digest();
 }
 void use(NativeCuckoo& set) {
   for (std::uint64_t i = 0; i < 300; ++i)
     set.add(key_of(i)), set.count(key_of(i + 7)), set.remove(key_of(i + 50));
   set.info();
-  if (set.is_whole())
-    if (const auto done = set.compact(); !done) return;
+  set.compact({.steps = UINT64_MAX});
   set.digest();
 }
 
@@ -95,9 +94,9 @@ bool survives(const Chunks& chunks) {
   auto set = Set::load(chunks[0], cap);
   if (!set) return false;
   for (std::size_t i = 1; i < chunks.size(); ++i)
-    if (const auto done = set->load_chunk(chunks[i]); !done) break;
+    if (const auto done = set->load_piece(0, chunks[i]); !done) break;
   use(*set);
-  EXPECT_LE(set->memory_usage(), cap + (8 << 20));  // what the places of 2^20 shards may take
+  EXPECT_LE(set->memory_bytes(), cap + (8 << 20));  // what the places of 2^20 shards may take
   return set->is_whole();
 }
 
@@ -154,9 +153,9 @@ TEST(NativeChunks, AChangedByteIsFoundByTheSum) {
   for (std::size_t i = 0; i < sound[1].size(); i += 97) {
     std::string chunk = sound[1];
     chunk[i] ^= 4;
-    EXPECT_FALSE(set.load_chunk(chunk)) << i;
+    EXPECT_FALSE(set.load_piece(0, chunk)) << i;
   }
-  EXPECT_TRUE(set.load_chunk(sound[1]));
+  EXPECT_TRUE(set.load_piece(0, sound[1]));
   EXPECT_TRUE(set.is_whole());
   EXPECT_TRUE(NativeBloom::is_first_chunk(sound[0]));
   EXPECT_FALSE(NativeBloom::is_first_chunk(sound[1]));
@@ -179,10 +178,10 @@ TEST(NativeChunks, AHeadAloneTakesNoMemoryThatItOnlyClaims) {
   // One that is allowed takes the memory of its bits when the first of them come.
   const Chunks large = dumped(filled({.capacity = 4'000'000}, 100));
   auto set = NativeBloom::load(large[0], 0).value();
-  EXPECT_LT(set.memory_usage(), 1'000);
-  EXPECT_LT(set.clone().value().memory_usage(), 1'000);
-  set.load_chunk(large[1]).value();
-  EXPECT_GT(set.memory_usage(), 4'000'000);
+  EXPECT_LT(set.memory_bytes(), 1'000);
+  EXPECT_LT(set.copy().value().memory_bytes(), 1'000);
+  set.load_piece(0, large[1]).value();
+  EXPECT_GT(set.memory_bytes(), 4'000'000);
 }
 
 // The missing chunks may hold any key, so it says maybe to every key. It takes no key, since
@@ -195,15 +194,15 @@ TEST(NativeChunks, UntilAllIsLoadedItSaysMaybeAndTakesNothing) {
     for (std::size_t i = 1; i < chunks.size(); ++i) {
       ASSERT_FALSE(loaded.is_whole());
       EXPECT_TRUE(loaded.may_contain("a stranger"));
-      EXPECT_EQ(loaded.add("a stranger"), Added::full);
-      EXPECT_EQ(loaded.info().rate_now, 1);
+      EXPECT_EQ(loaded.add("a stranger"), AddOutcome::refused);
+      EXPECT_EQ(loaded.rate_now(), 1);
       // A half-loaded set goes on where it was, also after a dump of its own.
       const Chunks half = dumped(loaded);
       EXPECT_EQ(half.size(), i);
       loaded = NativeBloom::load(half[0], 0).value();
-      for (std::size_t j = 1; j < half.size(); ++j) loaded.load_chunk(half[j]).value();
-      loaded = loaded.clone().value();
-      loaded.load_chunk(chunks[i]).value();
+      for (std::size_t j = 1; j < half.size(); ++j) loaded.load_piece(0, half[j]).value();
+      loaded = loaded.copy().value();
+      loaded.load_piece(0, chunks[i]).value();
     }
     EXPECT_TRUE(loaded.is_whole());
     EXPECT_EQ(loaded.digest(), set.digest());
@@ -217,12 +216,11 @@ TEST(NativeChunks, UntilAllIsLoadedItSaysMaybeAndTakesNothing) {
 TEST(NativeChunks, ADumpOfASetThatChangesHasWhatWasThereAtItsStart) {
   for (const std::uint64_t capacity : {100, 600'000}) {
     auto set = filled({.capacity = capacity}, 590'000);
-    auto chunk = set.dump(0).value();
-    auto loaded = NativeBloom::load(chunk.bytes, 0).value();
+    auto chunk = set.piece(0);
+    auto loaded = NativeBloom::load(chunk.bytes(), 0).value();
     std::uint64_t more = 590'000;
-    for (chunk = set.dump(chunk.next).value(); chunk.next != 0;
-         chunk = set.dump(chunk.next).value()) {
-      loaded.load_chunk(chunk.bytes).value();
+    for (chunk = set.piece(chunk.next); chunk.next != 0; chunk = set.piece(chunk.next)) {
+      loaded.load_piece(0, chunk.bytes()).value();
       for (const std::uint64_t until = more + 300'000; more < until; ++more)
         set.add(key_of(more * 3));
     }
@@ -237,11 +235,11 @@ TEST(NativeChunks, AWholeSetStaysWholeWhenAChunkTooManyIsBad) {
   others[1].resize(others[1].size() / 2);
   sum_up(others[1]);
   auto set = NativeBloom::load(chunks[0], 0).value();
-  for (std::size_t i = 1; i < chunks.size(); ++i) set.load_chunk(chunks[i]).value();
+  for (std::size_t i = 1; i < chunks.size(); ++i) set.load_piece(0, chunks[i]).value();
   ASSERT_TRUE(set.is_whole());
-  EXPECT_FALSE(set.load_chunk(others[1]));
-  EXPECT_FALSE(set.load_chunk(chunks[1]));
-  EXPECT_FALSE(set.load_chunk(chunks[0]));
+  EXPECT_FALSE(set.load_piece(0, others[1]));
+  EXPECT_FALSE(set.load_piece(0, chunks[1]));
+  EXPECT_FALSE(set.load_piece(0, chunks[0]));
   EXPECT_TRUE(set.is_whole());
   EXPECT_FALSE(set.may_contain("a stranger"));
   EXPECT_TRUE(set.may_contain(key_of(3)));
@@ -249,8 +247,8 @@ TEST(NativeChunks, AWholeSetStaysWholeWhenAChunkTooManyIsBad) {
 
 TEST(NativeChunks, NoDumpHasACursorBeyondItsEnd) {
   const auto set = filled({}, 10);
-  EXPECT_FALSE(set.dump(~std::uint64_t{0}));
-  EXPECT_FALSE(NativeCuckoo::make({}).value().dump(~std::uint64_t{0}));
+  EXPECT_EQ(set.piece(~std::uint64_t{0}).next, 0);
+  EXPECT_EQ(NativeCuckoo::make({}).value().piece(~std::uint64_t{0}).next, 0);
 }
 
 }  // namespace

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <bloomery/detail/sets/plan.hpp>
@@ -26,6 +29,10 @@ constexpr std::uint64_t most_capacity = std::uint64_t{1} << 40;
 constexpr std::size_t sight = 32;
 // Hashed together.
 constexpr std::size_t group_keys = 256;
+
+AddOutcome outcome_of(Added added) {
+  return added == Added::fresh ? AddOutcome::fresh : AddOutcome::seen;
+}
 
 double planned_rate(const BloomWant& want) { return std::min(want.rate, highest_rate); }
 
@@ -125,7 +132,7 @@ bool NativeBloom::add_listed(Hash hash) {
     static_cast<void>(blocked_->add(hash));
     return true;
   }
-  return shards_->add(hash, memory_left()) != Added::full;
+  return is_there(shards_->add(hash, memory_left()));
 }
 
 PrefixShards::Law NativeBloom::shards_law() const {
@@ -145,44 +152,45 @@ Result<void> NativeBloom::begin_shards() {
 
 std::uint64_t NativeBloom::memory_left() const {
   if (want_.memory_cap == 0) return std::numeric_limits<std::uint64_t>::max() / 2;
-  return want_.memory_cap - std::min(want_.memory_cap, memory_usage());
+  return want_.memory_cap - std::min(want_.memory_cap, memory_bytes());
 }
 
 // -- the verbs ------------------------------------------------------------------------------------
 
-Added NativeBloom::add(std::string_view key) {
+AddOutcome NativeBloom::add(std::string_view key) {
   const Hash hash = want_.hasher(key);
-  if (state_ != State::laid_out) return add_early(hash);
-  const Added added = window_ ? window_->add(hash) : add_hash(hash);
-  items_ += added == Added::fresh;
-  if (items_ == dense_from() && added == Added::fresh) tell_dense();
+  return state_ == State::laid_out ? add_laid_out(hash) : add_early(hash);
+}
+
+AddOutcome NativeBloom::add_laid_out(Hash hash) {
+  const AddOutcome added = window_ ? outcome_of(window_->add(hash)) : add_hash(hash);
+  items_ += added == AddOutcome::fresh;
+  if (items_ == dense_from() && added == AddOutcome::fresh) tell_dense();
   return added;
 }
 
 // Before the set is laid out: to the list, or the add that makes it more than a list.
-Added NativeBloom::add_early(Hash hash) {
-  if (state_ == State::loading) return Added::full;
-  if (first_.contains(hash)) return Added::seen;
-  if (want_.nonscaling && items_ >= want_.capacity) return Added::full;
+AddOutcome NativeBloom::add_early(Hash hash) {
+  if (state_ == State::loading) return AddOutcome::refused;
+  if (first_.contains(hash)) return AddOutcome::seen;
+  if (want_.nonscaling && items_ >= want_.capacity) return AddOutcome::full;
   if (want_.window == 0 && first_.size() < most_listed) {
-    if (!first_.add(hash)) return Added::full;
+    if (!first_.add(hash)) return AddOutcome::no_memory;
     ++items_;
-    return Added::fresh;
+    return AddOutcome::fresh;
   }
-  if (auto done = lay_out(); !done) return Added::full;
-  const Added added = window_ ? window_->add(hash) : add_hash(hash);
-  items_ += added == Added::fresh;
-  return added;
+  if (auto done = lay_out(); !done) return AddOutcome::no_memory;
+  return add_laid_out(hash);
 }
 
-Added NativeBloom::add_hash(Hash hash) {
+AddOutcome NativeBloom::add_hash(Hash hash) {
   if (blocked_) {
     if (shards_ == nullptr && std::max(held_by_bits(), items_) < want_.capacity)
-      return blocked_->add(hash);
-    if (blocked_->may_contain(hash)) return Added::seen;
-    if (want_.nonscaling) return Added::full;
+      return outcome_of(blocked_->add(hash));
+    if (blocked_->may_contain(hash)) return AddOutcome::seen;
+    if (want_.nonscaling) return AddOutcome::full;
     if (shards_ == nullptr)
-      if (auto begun = begin_shards(); !begun) return Added::full;
+      if (auto begun = begin_shards(); !begun) return AddOutcome::no_memory;
   }
   return shards_->add(hash, memory_left());
 }
@@ -195,32 +203,42 @@ bool NativeBloom::may_contain(std::string_view key) const {
   return shards_ != nullptr && shards_->may_contain(hash);
 }
 
-std::size_t NativeBloom::add_all(std::span<const std::string_view> keys, bool* fresh) {
+std::size_t NativeBloom::add_all(std::span<const std::string_view> keys, std::uint64_t cap_bytes,
+                                 std::span<AddOutcome> answers) {
+  cap_memory(cap_bytes == UINT64_MAX ? 0 : cap_bytes);
+  if (keys.size() == 1) {
+    answers[0] = add(keys[0]);
+    return 1;
+  }
   std::array<Hash, group_keys> hashes;
   std::size_t done = 0;
   while (done < keys.size()) {
     const std::size_t n = std::min(group_keys, keys.size() - done);
     for (std::size_t i = 0; i < n; ++i) hashes[i] = want_.hasher(keys[done + i]);
-    std::size_t taken = 0;
-    for (; taken < n && state_ != State::laid_out; ++taken) {
-      const Added added = add_early(hashes[taken]);
-      if (added == Added::full) return done + taken;
-      fresh[done + taken] = added == Added::fresh;
+    std::size_t early = 0;
+    for (; early < n && state_ != State::laid_out; ++early) {
+      answers[done + early] = add_early(hashes[early]);
+      if (!is_there(answers[done + early])) return done + early + 1;
     }
-    taken += add_group(std::span(hashes).first(n).subspan(taken), fresh + done + taken);
-    done += taken;
-    if (taken != n) break;
+    const auto rest = std::span(hashes).first(n).subspan(early);
+    done += early + add_group(rest, answers.subspan(done + early));
+    if (!is_there(answers[done - 1])) break;
   }
   return done;
 }
 
-std::size_t NativeBloom::add_group(std::span<const Hash> hashes, bool* fresh) {
+// Up to the first that is not there after it; returns how many were answered.
+std::size_t NativeBloom::add_group(std::span<const Hash> hashes, std::span<AddOutcome> answers) {
   if (hashes.empty()) return 0;
   const bool fits = blocked_ && shards_ == nullptr &&
                     std::max(held_by_bits(), items_) + hashes.size() <= want_.capacity;
   if (window_ || fits) {
-    auto added = window_ ? window_->add_all(hashes, fresh) : blocked_->add_all(hashes, fresh);
-    if (!added) return 0;
+    std::array<bool, group_keys> fresh;
+    auto added =
+        window_ ? window_->add_all(hashes, fresh.data()) : blocked_->add_all(hashes, fresh.data());
+    if (!added) return answers[0] = AddOutcome::no_memory, 1;
+    for (std::size_t i = 0; i < hashes.size(); ++i)
+      answers[i] = fresh[i] ? AddOutcome::fresh : AddOutcome::seen;
     const bool was_sparse = items_ < dense_from();
     items_ += *added;
     if (was_sparse && items_ >= dense_from()) tell_dense();
@@ -229,10 +247,9 @@ std::size_t NativeBloom::add_group(std::span<const Hash> hashes, bool* fresh) {
   call_for(hashes);
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     if (shards_ != nullptr && i + sight < hashes.size()) shards_->call_for(hashes[i + sight]);
-    const Added added = add_hash(hashes[i]);
-    if (added == Added::full) return i;
-    fresh[i] = added == Added::fresh;
-    items_ += fresh[i];
+    answers[i] = add_hash(hashes[i]);
+    if (!is_there(answers[i])) return i + 1;
+    items_ += answers[i] == AddOutcome::fresh;
   }
   return hashes.size();
 }
@@ -251,16 +268,21 @@ void NativeBloom::call_for(std::span<const Hash> hashes) const {
     for (const Hash hash : hashes.first(std::min(sight, hashes.size()))) shards_->call_for(hash);
 }
 
-void NativeBloom::may_contain_all(std::span<const std::string_view> keys, bool* answers) const {
+void NativeBloom::may_contain_all(std::span<const std::string_view> keys,
+                                  std::span<bool> answers) const {
+  if (keys.size() == 1) {
+    answers[0] = may_contain(keys[0]);
+    return;
+  }
   if (state_ == State::loading) {
-    std::fill_n(answers, keys.size(), true);
+    std::ranges::fill(answers, true);
     return;
   }
   std::array<Hash, group_keys> hashes;
   for (std::size_t done = 0; done < keys.size(); done += group_keys) {
     const std::size_t n = std::min(group_keys, keys.size() - done);
     for (std::size_t i = 0; i < n; ++i) hashes[i] = want_.hasher(keys[done + i]);
-    ask_group(std::span(hashes).first(n), answers + done);
+    ask_group(std::span(hashes).first(n), answers.data() + done);
   }
 }
 
@@ -278,13 +300,6 @@ void NativeBloom::ask_group(std::span<const Hash> hashes, bool* answers) const {
     if (i + sight < hashes.size()) shards_->call_for(hashes[i + sight]);
     answers[i] |= shards_->may_contain(hashes[i]);
   }
-}
-
-Error NativeBloom::full_error() const {
-  if (!is_whole()) return {Code::full, "not all chunks of the set are loaded yet"};
-  if (is_at_capacity()) return {Code::full, "non scaling filter is full"};
-  return {Code::full, "the set cannot grow beyond its " + std::to_string(memory_usage()) +
-                          " bytes: no more memory is allowed or to be had"};
 }
 
 // Both are whole, hash alike, and were reserved alike.
@@ -339,7 +354,7 @@ std::uint64_t NativeBloom::move_parts(const Mover& mover, std::uint64_t from) {
 
 // -- what it tells --------------------------------------------------------------------------------
 
-std::uint64_t NativeBloom::memory_usage() const {
+std::uint64_t NativeBloom::memory_bytes() const {
   std::uint64_t bytes = sizeof *this + first_.bytes();
   if (loading_) bytes += sizeof(Loading) + loading_->part.memory.size();
   if (blocked_) bytes += sizeof(Blocked) + blocked_->bytes();
@@ -357,25 +372,35 @@ double NativeBloom::rate_now() const {
   return 1 - (1 - reserved) * (1 - grown);
 }
 
-// The capacity is what was reserved, and beyond it what there is room for now.
-NativeBloom::Info NativeBloom::info() const {
+BloomBody::Info NativeBloom::info() const {
+  const bool grows = !want_.nonscaling && want_.window == 0;
   Info info{.capacity = want_.window != 0 ? want_.window : want_.capacity,
-            .bytes = memory_usage(),
+            .bytes = memory_bytes(),
             .filters = shards_ != nullptr ? shards_->shards() : 0,
-            .items = items_,
-            .expansion = want_.expansion,
-            .nonscaling = want_.nonscaling,
-            .window = want_.window,
-            .rate_asked = want_.rate,
-            .rate_now = rate_now(),
-            .hardened = want_.hasher.mode() == HashMode::hardened};
+            .keys = items_,
+            .expansion = grows ? std::optional(want_.expansion) : std::nullopt};
   if (shards_ == nullptr || is_blocked()) ++info.filters;
   if (shards_ != nullptr && items_ > want_.capacity)
     info.capacity = std::max(items_, (is_blocked() ? want_.capacity : 0) + shards_->room());
-  const std::uint64_t keys = want_.window != 0 ? std::min(items_, want_.window) : items_;
-  if (keys != 0)
-    info.bits_per_key = static_cast<double>(info.bytes) * 8 / static_cast<double>(keys);
   return info;
+}
+
+double NativeBloom::bits_per_key() const {
+  const std::uint64_t keys = want_.window != 0 ? std::min(items_, want_.window) : items_;
+  return keys == 0 ? 0 : static_cast<double>(memory_bytes()) * 8 / static_cast<double>(keys);
+}
+
+std::vector<std::string> NativeBloom::debug_lines() const {
+  const auto wide = [](std::uint64_t number) -> unsigned long long { return number; };
+  const Info figures = info();
+  char line[256];
+  std::snprintf(line, sizeof line,
+                "engine:native bytes:%llu filters:%llu capacity:%llu window:%llu rate asked:%g "
+                "rate now:%g bits per item:%.2f hardened:%d",
+                wide(figures.bytes), wide(figures.filters), wide(figures.capacity),
+                wide(want_.window), want_.rate, rate_now(), bits_per_key(),
+                want_.hasher.mode() == HashMode::hardened ? 1 : 0);
+  return {"size:" + std::to_string(items_), line};
 }
 
 }  // namespace bloomery::inline v0::detail::served

@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
@@ -33,7 +34,7 @@
 #include <bloomery/error.hpp>
 #include <bloomery/hash.hpp>
 
-#include <bloomery/served/mover.hpp>
+#include <bloomery/served/bloom_body.hpp>
 #include <bloomery/served/native/first_hashes.hpp>
 #include <bloomery/served/native/native_chunks.hpp>
 #include <bloomery/served/native/native_shards.hpp>
@@ -53,40 +54,32 @@ struct BloomWant {
 // Refuses what no set can be.
 Result<void> check(const BloomWant& want);
 
-class NativeBloom {
+class NativeBloom final : public BloomBody {
  public:
   static Result<NativeBloom> make(const BloomWant& want);
 
-  // Full: nonscaling and at its capacity, at the memory cap, or not all chunks are loaded yet;
-  // full_error() says which. Nothing has changed then.
-  Added add(std::string_view key);
+  // Full: nonscaling and at its capacity. Refused: not all chunks are loaded yet. Nothing has
+  // changed when the key is not there after it.
+  AddOutcome add(std::string_view key);
   bool may_contain(std::string_view key) const;
-  // In order, up to the first that finds no room; returns how many were taken. fresh[i] tells of
-  // key i.
-  std::size_t add_all(std::span<const std::string_view> keys, bool* fresh);
-  void may_contain_all(std::span<const std::string_view> keys, bool* answers) const;
-  Error full_error() const;
-  // Is it full because it does not scale?
-  bool is_at_capacity() const {
-    return want_.nonscaling && std::max(items_, held_by_bits()) >= want_.capacity;
-  }
+  std::size_t add_all(std::span<const std::string_view> keys, std::uint64_t cap_bytes,
+                      std::span<AddOutcome> answers) override;
+  void may_contain_all(std::span<const std::string_view> keys,
+                       std::span<bool> answers) const override;
+  // A window counts every add, also of what it has seen.
+  bool changes_when_seen() const override { return want_.window != 0; }
+  NativeBloom* native() override { return this; }
 
-  struct Info {
-    std::uint64_t capacity = 0;  // keys that were reserved, or the room of what grew beyond them
-    std::uint64_t bytes = 0;     // of memory, all counted
-    std::uint64_t filters = 0;   // tables that share the keys
-    std::uint64_t items = 0;     // adds that were fresh
-    std::uint32_t expansion = 0;
-    bool nonscaling = false;
-    std::uint64_t window = 0;
-    double rate_asked = 0;
-    double rate_now = 0;      // expected for the items it holds
-    double bits_per_key = 0;  // 0 while it is empty
-    bool hardened = false;
-  };
-  Info info() const;
+  // The capacity is what was reserved, and beyond it what there is room for now.
+  Info info() const override;
+  // Adds that were fresh.
   std::uint64_t items() const { return items_; }
-  std::uint64_t memory_usage() const;
+  // Expected for the items it holds.
+  double rate_now() const override;
+  double bits_per_key() const;  // 0 while it is empty
+  std::uint64_t payload_bytes() const override { return memory_bytes(); }
+  std::uint64_t memory_bytes() const override;
+  std::vector<std::string> debug_lines() const override;
   const BloomWant& want() const { return want_; }
   const Hasher& hasher() const { return want_.hasher; }
   void cap_memory(std::uint64_t bytes) { want_.memory_cap = bytes; }
@@ -94,19 +87,21 @@ class NativeBloom {
   // Takes in what the other holds. Both have the same hasher, and were reserved alike. The rate is
   // what comes of it: see info().
   Result<void> merge(const NativeBloom& other);
-  Result<NativeBloom> clone() const;
-  // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
-  std::uint64_t move_parts(const Mover& mover, std::uint64_t from);
+  Result<NativeBloom> copy() const;
+  std::unique_ptr<FilterBody> clone() const override;
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from) override;
   // The same for sets that were given the same commands.
   std::uint64_t digest() const;
 
-  // The chunk at a cursor: 0 begins; next is 0, and no bytes, at the end. A set may change between
-  // two calls: what was in it when the dump began is in the dump.
-  Result<Chunk> dump(std::uint64_t cursor) const;
-  // From the first chunk; then is_whole() once all others were given to load_chunk in order.
+  // A piece is a chunk. A set may change between two calls: what was in it when the dump began is
+  // in the dump.
+  Piece piece(std::uint64_t cursor) const override;
+  // From the first chunk; then is_whole() once all others were given to load_piece in order.
   // memory_cap: a set that would take more is refused.
   static Result<NativeBloom> load(std::string_view first, std::uint64_t memory_cap);
-  Result<void> load_chunk(std::string_view chunk);
+  // A chunk says itself where it belongs.
+  Result<void> load_piece(std::uint64_t next, std::string_view chunk) override;
+  void save(FieldWriter& writer) const override { save_pieces(*this, writer); }
   bool is_whole() const { return state_ != State::loading; }
   // Is this the first chunk of such a dump?
   static bool is_first_chunk(std::string_view chunk);
@@ -138,18 +133,18 @@ class NativeBloom {
   void drop_tables();
   bool add_listed(Hash hash);
   Result<void> merges_with(const NativeBloom& other) const;
-  Added add_early(Hash hash);
+  AddOutcome add_early(Hash hash);
 
   PrefixShards::Law shards_law() const;
   Result<void> begin_shards();
   std::uint64_t memory_left() const;
-  Added add_hash(Hash hash);
-  std::size_t add_group(std::span<const Hash> hashes, bool* fresh);
+  AddOutcome add_laid_out(Hash hash);
+  AddOutcome add_hash(Hash hash);
+  std::size_t add_group(std::span<const Hash> hashes, std::span<AddOutcome> answers);
   void ask_group(std::span<const Hash> hashes, bool* answers) const;
   void call_for(std::span<const Hash> hashes) const;
   std::uint64_t dense_from() const { return (want_.window + want_.capacity) / 4 + 1; }
   void tell_dense() const;
-  double rate_now() const;
 
   // native_bloom_chunks.cpp
   Part bits() const;

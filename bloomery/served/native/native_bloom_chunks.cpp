@@ -7,10 +7,10 @@
 //    bits     offset | as many as fit
 //    shards   native_shards.cpp
 #include <algorithm>
-#include <bloomery/detail/hash/xxh3.hpp>
 #include <cstring>
 #include <utility>
 
+#include <bloomery/detail/hash/xxh3.hpp>
 #include <bloomery/served/native/native_bloom.hpp>
 
 namespace bloomery::inline v0::detail::served {
@@ -76,10 +76,9 @@ std::string NativeBloom::head() const {
   return std::move(writer).finish();
 }
 
-Result<Chunk> NativeBloom::dump(std::uint64_t cursor) const {
-  if (cursor == listed_cursor) return Chunk{};
-  if (cursor > end_cursor) return Error{Code::bad_input, "no dump has such a cursor"};
-  if (cursor == 0) return Chunk{state_ == State::listed ? listed_cursor : 1, head()};
+Piece NativeBloom::piece(std::uint64_t cursor) const {
+  if (cursor > end_cursor) return {};
+  if (cursor == 0) return {.next = state_ == State::listed ? listed_cursor : 1, .own = head()};
   const Part part = bits();
   const std::uint64_t there = loading_ != nullptr ? loading_->loaded : part.payload.size();
   if (cursor < shards_cursor && cursor - 1 < there) {
@@ -88,23 +87,24 @@ Result<Chunk> NativeBloom::dump(std::uint64_t cursor) const {
     ChunkWriter writer(ChunkKind::bits);
     writer.put(offset);
     writer.put_bytes(part.payload.subspan(offset, length));
-    return Chunk{cursor + length, std::move(writer).finish()};
+    return {.next = cursor + length, .own = std::move(writer).finish()};
   }
   const std::uint64_t place = cursor < shards_cursor ? 0 : cursor - shards_cursor;
-  if (shards_ == nullptr || place >= shards_->loaded_to()) return Chunk{};
+  if (shards_ == nullptr || place >= shards_->loaded_to()) return {};
   ChunkWriter writer(ChunkKind::shards);
   const std::uint64_t next = shards_->dump(place, writer);
-  return Chunk{shards_cursor + next, std::move(writer).finish()};
+  return {.next = shards_cursor + next, .own = std::move(writer).finish()};
 }
 
 std::uint64_t NativeBloom::digest() const {
   std::uint64_t sum = 0;
-  for (auto chunk = dump(0); chunk && chunk->next != 0; chunk = dump(chunk->next))
-    sum = xxh3_64(chunk->bytes.data(), chunk->bytes.size(), sum);
+  for_each_piece(*this, [&](std::uint64_t, std::string_view bytes) {
+    sum = xxh3_64(bytes.data(), bytes.size(), sum);
+  });
   return sum;
 }
 
-Result<NativeBloom> NativeBloom::clone() const {
+Result<NativeBloom> NativeBloom::copy() const {
   NativeBloom set(want_);
   set.items_ = items_;
   set.state_ = state_;
@@ -136,6 +136,12 @@ Result<NativeBloom> NativeBloom::clone() const {
     set.shards_ = std::make_unique<PrefixShards>(std::move(*copy));
   }
   return set;
+}
+
+std::unique_ptr<FilterBody> NativeBloom::clone() const {
+  auto twin = copy();
+  if (!twin) return nullptr;
+  return std::make_unique<NativeBloom>(std::move(*twin));
 }
 
 // -- in -------------------------------------------------------------------------------------------
@@ -225,7 +231,7 @@ Result<void> NativeBloom::read_bits(ChunkReader& reader) {
   return {};
 }
 
-Result<void> NativeBloom::load_chunk(std::string_view chunk) {
+Result<void> NativeBloom::load_piece(std::uint64_t, std::string_view chunk) {
   auto reader = ChunkReader::open(chunk);
   if (!reader) return reader.error();
   const bool is_bits = reader->kind() == ChunkKind::bits;

@@ -21,12 +21,6 @@
 
 namespace bloomery::inline v0::detail::served {
 
-// One part of a dump, and the cursor of the next; 0 and no bytes: there are no more.
-struct Chunk {
-  std::uint64_t next = 0;
-  std::string bytes;
-};
-
 inline constexpr std::size_t most_chunk_bytes = std::size_t{1} << 20;
 // A set from outside is not larger, whatever its head says.
 inline constexpr std::uint64_t most_loaded_bytes = std::uint64_t{1} << 36;

@@ -1,12 +1,14 @@
-#include <bloomery/detail/hash/xxh3.hpp>
 #include <bloomery/served/native/native_cuckoo.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <string>
 #include <utility>
+
+#include <bloomery/detail/hash/xxh3.hpp>
 
 namespace bloomery::inline v0::detail::served {
 namespace {
@@ -69,7 +71,7 @@ Result<void> NativeCuckoo::lay_out() {
   const Error no_room{Code::full, "the set has all the memory that it may take"};
   if (shards->bytes() > memory_left()) return no_room;
   for (const std::uint64_t bits : first_.all())
-    if (shards->add_copy({bits}, memory_left()) == Added::full) return no_room;
+    if (!is_there(shards->add_copy({bits}, memory_left()))) return no_room;
   shards_ = std::make_unique<PrefixShards>(std::move(*shards));
   first_ = FirstHashes{};
   return {};
@@ -77,29 +79,28 @@ Result<void> NativeCuckoo::lay_out() {
 
 std::uint64_t NativeCuckoo::memory_left() const {
   if (want_.memory_cap == 0) return std::numeric_limits<std::uint64_t>::max() / 2;
-  return want_.memory_cap - std::min(want_.memory_cap, memory_usage());
+  return want_.memory_cap - std::min(want_.memory_cap, memory_bytes());
 }
 
 // -- the verbs ------------------------------------------------------------------------------------
 
-Added NativeCuckoo::add(std::string_view key) { return add_hash(want_.hasher(key)); }
+AddOutcome NativeCuckoo::add(std::string_view key) { return add_hash(want_.hasher(key)); }
 
-Added NativeCuckoo::add_hash(Hash hash) {
-  if (!whole_ || items() >= most_items_of(want_)) return Added::full;
+// One copy more of what is there is an add like any other.
+AddOutcome NativeCuckoo::add_hash(Hash hash) {
+  if (!whole_) return AddOutcome::refused;
+  if (items() >= most_items_of(want_)) return AddOutcome::full;
   if (is_listed()) {
-    if (first_.size() < most_listed) {
-      const bool was_there = first_.contains(hash);
-      if (!first_.add(hash)) return Added::full;
-      return was_there ? Added::seen : Added::fresh;
-    }
-    if (auto done = lay_out(); !done) return Added::full;
+    if (first_.size() < most_listed)
+      return first_.add(hash) ? AddOutcome::fresh : AddOutcome::no_memory;
+    if (auto done = lay_out(); !done) return AddOutcome::no_memory;
   }
   return shards_->add_copy(hash, memory_left());
 }
 
-Added NativeCuckoo::add_nx(std::string_view key) {
+AddOutcome NativeCuckoo::add_nx(std::string_view key) {
   const Hash hash = want_.hasher(key);
-  if (whole_ && has(hash)) return Added::seen;
+  if (whole_ && has(hash)) return AddOutcome::seen;
   return add_hash(hash);
 }
 
@@ -123,20 +124,23 @@ void NativeCuckoo::each(std::span<const std::string_view> keys, Act&& act) const
   }
 }
 
-void NativeCuckoo::add_all(std::span<const std::string_view> keys, bool only_absent, Added* added) {
-  if (!whole_) {
-    std::fill_n(added, keys.size(), Added::full);
+void NativeCuckoo::add_all(std::span<const std::string_view> keys, const Adding& adding,
+                           std::span<AddOutcome> answers) {
+  cap_memory(adding.cap_bytes == UINT64_MAX ? 0 : adding.cap_bytes);
+  if (keys.size() == 1) {
+    answers[0] = adding.only_absent ? add_nx(keys[0]) : add(keys[0]);
     return;
   }
   each(keys, [&](std::size_t i, Hash hash) {
-    const bool stays = only_absent && has(hash);
-    added[i] = stays ? Added::seen : add_hash(hash);
+    const bool stays = adding.only_absent && whole_ && has(hash);
+    answers[i] = stays ? AddOutcome::seen : add_hash(hash);
   });
 }
 
-void NativeCuckoo::may_contain_all(std::span<const std::string_view> keys, bool* answers) const {
+void NativeCuckoo::may_contain_all(std::span<const std::string_view> keys,
+                                   std::span<bool> answers) const {
   if (!whole_) {
-    std::fill_n(answers, keys.size(), true);
+    std::ranges::fill(answers, true);
     return;
   }
   each(keys, [&](std::size_t i, Hash hash) { answers[i] = has(hash); });
@@ -156,23 +160,18 @@ bool NativeCuckoo::remove(std::string_view key) {
   return was_there;
 }
 
-Result<std::uint64_t> NativeCuckoo::compact(std::uint64_t place, std::uint64_t steps) {
-  if (!whole_) return Error{Code::mismatch, "the set is not wholly loaded yet"};
+void NativeCuckoo::compact(const Compaction& part) {
+  unfinished_.reset();
+  if (!whole_) return;
   if (!is_listed()) {
-    auto next = shards_->compact(std::min(place, PrefixShards::end_place), steps);
-    if (!next) return next.error();
-    if (*next != PrefixShards::end_place) return *next;
+    const auto next = shards_->compact(std::min(part.place, PrefixShards::end_place), part.steps);
+    if (!next) return;
+    if (*next != PrefixShards::end_place) {
+      unfinished_ = {.place = *next};
+      return;
+    }
   }
   removed_ = 0;
-  return 0;
-}
-
-Error NativeCuckoo::full_error() const {
-  if (!whole_) return {Code::full, "not all chunks of the set are loaded yet"};
-  if (items() >= most_items_of(want_))
-    return {Code::full, "the set holds the " + std::to_string(items()) +
-                            " keys up to which it keeps its rate; reserve a larger one"};
-  return {Code::full, "no room for the key: 255 copies of it, or all the memory allowed"};
 }
 
 std::uint64_t NativeCuckoo::move_parts(const Mover& mover, std::uint64_t from) {
@@ -184,37 +183,52 @@ std::uint64_t NativeCuckoo::move_parts(const Mover& mover, std::uint64_t from) {
 
 // -- what it tells --------------------------------------------------------------------------------
 
-std::uint64_t NativeCuckoo::memory_usage() const {
+std::uint64_t NativeCuckoo::memory_bytes() const {
   return sizeof *this + first_.bytes() + (shards_ ? shards_->bytes() : 0);
 }
 
-NativeCuckoo::Info NativeCuckoo::info() const {
+CuckooBody::Info NativeCuckoo::info() const {
   const std::uint64_t room = items() <= want_.capacity || is_listed()
                                  ? want_.capacity
                                  : std::max(items(), shards_->room());
   const std::uint64_t bucket_size = std::max(1U, want_.bucket_size);
-  Info info{.bytes = memory_usage(),
-            .buckets = (room + bucket_size - 1) / bucket_size,
-            .filters = is_listed() ? 1 : shards_->shards(),
-            .items = items(),
-            .removed = removed_,
-            .most_items = most_items_of(want_),
-            .bucket_size = want_.bucket_size,
-            .expansion = want_.expansion,
-            .max_iterations = want_.max_iterations,
-            .rate_asked = want_.rate,
-            .rate_now = !whole_       ? 1
-                        : is_listed() ? 0
-                                      : shards_->covered(),
-            .hardened = want_.hasher.mode() == HashMode::hardened};
-  if (info.items != 0)
-    info.bits_per_key = static_cast<double>(info.bytes) * 8 / static_cast<double>(info.items);
-  return info;
+  return {.bytes = memory_bytes(),
+          .buckets = (room + bucket_size - 1) / bucket_size,
+          .filters = is_listed() ? 1 : shards_->shards(),
+          .keys = items(),
+          .removed = removed_,
+          .bucket_size = want_.bucket_size,
+          .expansion = want_.expansion,
+          .max_iterations = want_.max_iterations};
+}
+
+std::uint64_t NativeCuckoo::most_items() const { return most_items_of(want_); }
+
+double NativeCuckoo::rate_now() const {
+  if (!whole_) return 1;
+  return is_listed() ? 0 : shards_->covered();
+}
+
+double NativeCuckoo::bits_per_key() const {
+  if (items() == 0) return 0;
+  return static_cast<double>(memory_bytes()) * 8 / static_cast<double>(items());
+}
+
+std::string NativeCuckoo::debug_line() const {
+  const auto wide = [](std::uint64_t number) -> unsigned long long { return number; };
+  char line[256];
+  std::snprintf(line, sizeof line,
+                "engine:native bytes:%llu items:%llu deletes:%llu filters:%llu most items:%llu "
+                "rate asked:%g rate now:%g bits per item:%.2f hardened:%d",
+                wide(memory_bytes()), wide(items()), wide(removed_), wide(info().filters),
+                wide(most_items()), want_.rate, rate_now(), bits_per_key(),
+                want_.hasher.mode() == HashMode::hardened ? 1 : 0);
+  return line;
 }
 
 // -- chunks ---------------------------------------------------------------------------------------
 
-Result<NativeCuckoo> NativeCuckoo::clone() const {
+Result<NativeCuckoo> NativeCuckoo::copy() const {
   NativeCuckoo set(want_);
   auto listed = first_.clone();
   if (!listed) return Error{Code::no_memory, "there is not enough memory for a copy"};
@@ -229,25 +243,23 @@ Result<NativeCuckoo> NativeCuckoo::clone() const {
   return set;
 }
 
+std::unique_ptr<FilterBody> NativeCuckoo::clone() const {
+  auto twin = copy();
+  if (!twin) return nullptr;
+  return std::make_unique<NativeCuckoo>(std::move(*twin));
+}
+
 std::uint64_t NativeCuckoo::digest() const {
   std::uint64_t sum = 0;
-  for (auto chunk = dump(0); chunk && chunk->next != 0; chunk = dump(chunk->next))
-    sum = xxh3_64(chunk->bytes.data(), chunk->bytes.size(), sum);
+  for_each_piece(*this, [&](std::uint64_t, std::string_view bytes) {
+    sum = xxh3_64(bytes.data(), bytes.size(), sum);
+  });
   return sum;
 }
 
 // head: rate | capacity | expansion | bucket size | iterations | hasher: 4 words | removed;
 //       of a list also: how many hashes | the hashes, and that is all
-Result<Chunk> NativeCuckoo::dump(std::uint64_t cursor) const {
-  if (cursor == listed_cursor) return Chunk{};
-  if (cursor > end_cursor) return Error{Code::bad_input, "no dump has such a cursor"};
-  if (cursor != 0) {
-    const std::uint64_t place = cursor - 1;
-    if (is_listed() || place >= shards_->loaded_to()) return Chunk{};
-    ChunkWriter writer(ChunkKind::shards);
-    const std::uint64_t next = shards_->dump(place, writer);
-    return Chunk{1 + next, std::move(writer).finish()};
-  }
+std::string NativeCuckoo::head() const {
   ChunkWriter writer(ChunkKind::cuckoo);
   writer.put_real(want_.rate);
   writer.put(want_.capacity);
@@ -257,7 +269,17 @@ Result<Chunk> NativeCuckoo::dump(std::uint64_t cursor) const {
   writer.put_hasher(want_.hasher);
   writer.put(removed_);
   if (is_listed()) first_.write(writer);
-  return Chunk{is_listed() ? listed_cursor : 1, std::move(writer).finish()};
+  return std::move(writer).finish();
+}
+
+Piece NativeCuckoo::piece(std::uint64_t cursor) const {
+  if (cursor > end_cursor) return {};
+  if (cursor == 0) return {.next = is_listed() ? listed_cursor : 1, .own = head()};
+  const std::uint64_t place = cursor - 1;
+  if (is_listed() || place >= shards_->loaded_to()) return {};
+  ChunkWriter writer(ChunkKind::shards);
+  const std::uint64_t next = shards_->dump(place, writer);
+  return {.next = 1 + next, .own = std::move(writer).finish()};
 }
 
 bool NativeCuckoo::is_first_chunk(std::string_view chunk) {
@@ -304,14 +326,14 @@ Result<NativeCuckoo> NativeCuckoo::load(std::string_view first, std::uint64_t me
   return set;
 }
 
-Result<void> NativeCuckoo::load_chunk(std::string_view chunk) {
+Result<void> NativeCuckoo::load_piece(std::uint64_t, std::string_view chunk) {
   auto reader = ChunkReader::open(chunk);
   if (!reader) return reader.error();
   if (reader->kind() != ChunkKind::shards)
     return damaged_chunk("it is the first of another dump, or of another kind");
   if (is_listed()) return damaged_chunk("the set has all its keys already");
   const std::uint64_t cap = want_.memory_cap == 0 ? most_loaded_bytes : want_.memory_cap;
-  const std::uint64_t left = cap - std::min(cap, memory_usage());
+  const std::uint64_t left = cap - std::min(cap, memory_bytes());
   if (auto done = shards_->load(*reader, left); !done) return done.error();
   if (!reader->ended_well()) return damaged_chunk("its length does not fit what it tells");
   whole_ = shards_->is_whole();

@@ -19,13 +19,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
-#include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/error.hpp>
 #include <bloomery/hash.hpp>
 
-#include <bloomery/served/mover.hpp>
+#include <bloomery/served/cuckoo_body.hpp>
 #include <bloomery/served/native/first_hashes.hpp>
 #include <bloomery/served/native/native_chunks.hpp>
 #include <bloomery/served/native/native_shards.hpp>
@@ -42,59 +42,53 @@ struct CuckooWant {
   std::uint64_t memory_cap = 0;  // bytes, never more; 0: no cap
 };
 
-class NativeCuckoo {
+class NativeCuckoo final : public CuckooBody {
  public:
   static Result<NativeCuckoo> make(const CuckooWant& want);
 
-  // One copy more. Fresh: none was there. Full: at the most keys, copies or bytes, or not whole;
-  // nothing has changed then.
-  Added add(std::string_view key);
+  // One copy more: fresh. Full: at the most keys, or copies of this one. Refused: not all chunks
+  // are loaded yet. Nothing has changed when it is not taken.
+  AddOutcome add(std::string_view key);
   // Only if none is there: fresh, or seen and nothing has changed.
-  Added add_nx(std::string_view key);
-  // All of them, each by add or add_nx; added[i] tells of key i.
-  void add_all(std::span<const std::string_view> keys, bool only_absent, Added* added);
+  AddOutcome add_nx(std::string_view key);
+  void add_all(std::span<const std::string_view> keys, const Adding& adding,
+               std::span<AddOutcome> answers) override;
   bool may_contain(std::string_view key) const;
-  void may_contain_all(std::span<const std::string_view> keys, bool* answers) const;
+  void may_contain_all(std::span<const std::string_view> keys,
+                       std::span<bool> answers) const override;
+  // It grows by parts and keeps its rate, so it needs no limit but its own.
+  bool has_grown_out(std::uint64_t) const override { return false; }
+  bool dumps_when_empty() const override { return true; }
   // How many copies; more if a stranger looks like it.
-  std::uint64_t count(std::string_view key) const;
-  // Takes out one copy; false if the filter has no copy.
-  bool remove(std::string_view key);
-  Error full_error() const;
+  std::uint64_t count(std::string_view key) const override;
+  bool remove(std::string_view key) override;
 
-  struct Info {
-    std::uint64_t bytes = 0;    // of memory, all counted
-    std::uint64_t buckets = 0;  // capacity that was reserved, or room for more, by the bucket size
-    std::uint64_t filters = 0;  // tables that share the keys
-    std::uint64_t items = 0;
-    std::uint64_t removed = 0;
-    std::uint64_t most_items = 0;  // then it is full
-    std::uint32_t bucket_size = 0;
-    std::uint32_t expansion = 0;
-    std::uint32_t max_iterations = 0;
-    double rate_asked = 0;
-    double rate_now = 0;
-    double bits_per_key = 0;  // 0 while it is empty
-    bool hardened = false;
-  };
-  Info info() const;
+  // Buckets: the capacity that was reserved, or room for more, by the bucket size.
+  Info info() const override;
   std::uint64_t items() const { return shards_ ? shards_->entries() : first_.size(); }
-  std::uint64_t memory_usage() const;
+  std::uint64_t most_items() const;  // then it is full
+  double rate_now() const;
+  double bits_per_key() const;  // 0 while it is empty
+  std::uint64_t payload_bytes() const override { return memory_bytes(); }
+  std::uint64_t memory_bytes() const override;
+  std::string debug_line() const override;
   const CuckooWant& want() const { return want_; }
   const Hasher& hasher() const { return want_.hasher; }
   void cap_memory(std::uint64_t bytes) { want_.memory_cap = bytes; }
-  // Gives back what removed keys have left free: of some tables, from a place on (0 begins), for
-  // about so many steps. The place to go on, or 0 at the end; then no key counts as removed.
-  Result<std::uint64_t> compact(std::uint64_t place = 0, std::uint64_t steps = UINT64_MAX);
+  // Gives back what removed keys have left free. At its end no key counts as removed. Without
+  // memory to compact into the filter stays as it is.
+  void compact(const Compaction& part) override;
 
-  Result<NativeCuckoo> clone() const;
-  // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
-  std::uint64_t move_parts(const Mover& mover, std::uint64_t from);
+  Result<NativeCuckoo> copy() const;
+  std::unique_ptr<FilterBody> clone() const override;
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from) override;
   std::uint64_t digest() const;
 
   // As NativeBloom.
-  Result<Chunk> dump(std::uint64_t cursor) const;
+  Piece piece(std::uint64_t cursor) const override;
   static Result<NativeCuckoo> load(std::string_view first, std::uint64_t memory_cap);
-  Result<void> load_chunk(std::string_view chunk);
+  Result<void> load_piece(std::uint64_t next, std::string_view chunk) override;
+  void save(FieldWriter& writer) const override { save_pieces(*this, writer); }
   bool is_whole() const { return whole_; }
   static bool is_first_chunk(std::string_view chunk);
 
@@ -106,7 +100,8 @@ class NativeCuckoo {
   bool is_listed() const { return shards_ == nullptr; }
   Result<void> lay_out();
   bool has(Hash hash) const { return shards_ ? shards_->may_contain(hash) : first_.contains(hash); }
-  Added add_hash(Hash hash);
+  AddOutcome add_hash(Hash hash);
+  std::string head() const;
   template <class Act>
   void each(std::span<const std::string_view> keys, Act&& act) const;
   std::uint64_t memory_left() const;

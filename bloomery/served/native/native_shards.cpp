@@ -289,7 +289,7 @@ Result<std::uint64_t> PrefixShards::compact(std::uint64_t place, std::uint64_t s
 
 // -- the verbs ------------------------------------------------------------------------------------
 
-Added PrefixShards::add(Hash hash, std::uint64_t memory_left) {
+AddOutcome PrefixShards::add(Hash hash, std::uint64_t memory_left) {
   for (;;) {
     Shard& shard = shard_of(hash);
     const std::uint64_t local = hash.bits << shard.depth;
@@ -297,11 +297,11 @@ Added PrefixShards::add(Hash hash, std::uint64_t memory_left) {
       std::size_t taken = 0;
       const bool fresh = shard.table.add_step(&local, 1, 0, &taken) != 0;
       entries_ += fresh;
-      if (taken == 1) return fresh ? Added::fresh : Added::seen;
+      if (taken == 1) return fresh ? AddOutcome::fresh : AddOutcome::seen;
     } else if (shard.table.ask_step(&local, 1, 0) != 0) {
-      return Added::seen;
+      return AddOutcome::seen;
     }
-    if (auto grown = grow(shard, memory_left); !grown) return Added::full;
+    if (auto grown = grow(shard, memory_left); !grown) return AddOutcome::no_memory;
   }
 }
 
@@ -311,16 +311,15 @@ bool PrefixShards::may_contain(Hash hash) const {
   return shard.table.ask_step(&local, 1, 0) != 0;
 }
 
-Added PrefixShards::add_copy(Hash hash, std::uint64_t memory_left) {
-  const std::uint64_t copies = count(hash);
-  if (copies >= most_copies) return Added::full;
+AddOutcome PrefixShards::add_copy(Hash hash, std::uint64_t memory_left) {
+  if (count(hash) >= most_copies) return AddOutcome::full;
   for (;;) {
     Shard& shard = shard_of(hash);
     if (shard.table.entries() < shard.room && shard.table.add_copy(hash.bits << shard.depth)) {
       ++entries_;
-      return copies == 0 ? Added::fresh : Added::seen;
+      return AddOutcome::fresh;
     }
-    if (auto grown = grow(shard, memory_left); !grown) return Added::full;
+    if (auto grown = grow(shard, memory_left); !grown) return AddOutcome::no_memory;
   }
 }
 

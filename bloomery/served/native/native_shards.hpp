@@ -3,14 +3,14 @@
 //    directory   000 001 010 011 100 101 110 111     the first `depth` bits of a hash
 //                 |___|   |   |   |_______________|
 //    shards         a     b   c         d            a has its own depth 2, d depth 1
-//    a shard     a quotient table (quotient_table.hpp) of what follows those bits
+//    a shard     a quotient table (bits/quotient_table.hpp) of what follows those bits
 //
 // A full shard is laid out anew, about a sixth larger; one that is large enough splits in two, each
 // with a bit less to keep of every prefix. So no add moves more than one shard, and only one shard
 // is in memory twice. With eight shards or more none is split before it has 32,768 keys.
 //
 // As a set: what is covered is not added; prefixes of later keys are longer, such that all together
-// never cover more than the rate (scalable.hpp). As a multiset: all prefixes have one length,
+// never cover more than the rate (sets/scalable.hpp). As a multiset: all prefixes have one length,
 // every add is kept, and each can be taken out again.
 // Limits:  64-bit hashes; well mixed ones, or a shard crowds and says full.
 // Threads: any number may ask, or one may change it.
@@ -25,10 +25,10 @@
 #include <vector>
 
 #include <bloomery/detail/bits/quotient_table.hpp>
-#include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/error.hpp>
 #include <bloomery/hash.hpp>
 
+#include <bloomery/served/add_outcome.hpp>
 #include <bloomery/served/host_bytes.hpp>
 #include <bloomery/served/mover.hpp>
 #include <bloomery/served/native/native_chunks.hpp>
@@ -45,14 +45,14 @@ class PrefixShards : public InHostMemory {
   static Result<PrefixShards> make(const Law& law);
 
   // memory_left: how many bytes more it may take, also for a moment.
-  Added add(Hash hash, std::uint64_t memory_left);
+  AddOutcome add(Hash hash, std::uint64_t memory_left);
   bool may_contain(Hash hash) const;
   [[gnu::always_inline]] void call_for(Hash hash) const {
     const Shard& shard = *directory_[place_of(hash)];
     shard.table.call_for(hash.bits << shard.depth);
   }
-  // Multisets only.
-  Added add_copy(Hash hash, std::uint64_t memory_left);
+  // Multisets only. Full: it has the most copies of this key.
+  AddOutcome add_copy(Hash hash, std::uint64_t memory_left);
   bool remove(Hash hash);
   std::uint64_t count(Hash hash) const;
 

@@ -1,9 +1,11 @@
 #include <bloomery/served/redisbloom/compat_bloom.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include <bloomery/served/redisbloom/murmur.hpp>
 #include <bloomery/served/redisbloom/packed_fields.hpp>
@@ -63,6 +65,11 @@ bool link_add(CompatBloom::Link& link, KeyHash hash) {
 }
 
 Error damaged(const char* sentence) { return {Code::damaged, sentence}; }
+
+// A number that its 32-bit field can hold; else one that no check lets pass.
+std::uint32_t narrow(std::uint64_t number) {
+  return number > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(number);
+}
 
 // What a header or an RDB file says of a link, before its bytes are looked at.
 bool link_is_sound(const CompatBloom::Link& link) {
@@ -179,14 +186,14 @@ Result<std::unique_ptr<CompatBloom>> CompatBloom::from_header(std::string_view h
   return from(std::move(fields));
 }
 
-Result<std::unique_ptr<CompatBloom>> CompatBloom::clone() const {
+std::unique_ptr<FilterBody> CompatBloom::clone() const {
   std::unique_ptr<CompatBloom> twin(new CompatBloom);
   twin->keys_ = keys_;
   twin->options_ = options_;
   twin->growth_ = growth_;
   for (const Link& link : links_) {
     auto bits = HostBytes::copy_of(link.bits);
-    if (!bits) return Error{Code::no_memory, "there is not enough memory for a copy"};
+    if (!bits) return nullptr;
     twin->links_.push_back({.bits = std::move(*bits),
                             .keys = link.keys,
                             .entries = link.entries,
@@ -197,33 +204,34 @@ Result<std::unique_ptr<CompatBloom>> CompatBloom::clone() const {
   return twin;
 }
 
-CompatBloom::Added CompatBloom::add(std::string_view key, std::uint64_t cap_bytes) {
+AddOutcome CompatBloom::add(std::string_view key, std::uint64_t cap_bytes) {
   const KeyHash hash = hash_of(key);
   for (auto link = links_.rbegin(); link != links_.rend(); ++link) {
-    if (link_contains(*link, hash)) return Added::seen;
+    if (link_contains(*link, hash)) return AddOutcome::seen;
   }
   if (links_.back().keys >= links_.back().entries) {
-    if (!scaling()) return Added::full;
+    if (!scaling()) return AddOutcome::full;
     const Link& newest = links_.back();
     std::uint64_t entries = 0;
     if (growth_ == 0 || links_.size() == most_links ||
         __builtin_mul_overflow(newest.entries, std::uint64_t{growth_}, &entries)) {
-      return Added::refused;
+      return AddOutcome::refused;
     }
     const std::uint64_t held = payload_bytes();
     auto link =
         make_link(entries, newest.error * tightening, cap_bytes - std::min(cap_bytes, held));
-    if (!link) return link.error().code == Code::no_memory ? Added::no_memory : Added::refused;
-    if (!link->bits.take()) return Added::no_memory;
+    if (!link)
+      return link.error().code == Code::no_memory ? AddOutcome::no_memory : AddOutcome::refused;
+    if (!link->bits.take()) return AddOutcome::no_memory;
     links_.push_back(std::move(*link));
   }
   Link& newest = links_.back();
-  if (keys_ == UINT64_MAX) return Added::refused;
-  if (!newest.bits.take()) return Added::no_memory;
-  if (!link_add(newest, hash)) return Added::seen;
+  if (keys_ == UINT64_MAX) return AddOutcome::refused;
+  if (!newest.bits.take()) return AddOutcome::no_memory;
+  if (!link_add(newest, hash)) return AddOutcome::seen;
   ++newest.keys;
   ++keys_;
-  return Added::fresh;
+  return AddOutcome::fresh;
 }
 
 bool CompatBloom::may_contain(std::string_view key) const {
@@ -232,6 +240,29 @@ bool CompatBloom::may_contain(std::string_view key) const {
     if (link_contains(*link, hash)) return true;
   }
   return false;
+}
+
+std::size_t CompatBloom::add_all(std::span<const std::string_view> keys, std::uint64_t cap_bytes,
+                                 std::span<AddOutcome> answers) {
+  for (std::size_t n = 0; n < keys.size(); ++n) {
+    answers[n] = add(keys[n], cap_bytes);
+    if (!is_there(answers[n])) return n + 1;
+  }
+  return keys.size();
+}
+
+void CompatBloom::may_contain_all(std::span<const std::string_view> keys,
+                                  std::span<bool> answers) const {
+  std::ranges::transform(keys, answers.begin(),
+                         [&](std::string_view key) { return may_contain(key); });
+}
+
+BloomBody::Info CompatBloom::info() const {
+  return {.capacity = capacity(),
+          .bytes = 32 + 64 * links_.size() + payload_bytes(),
+          .filters = links_.size(),
+          .keys = keys_,
+          .expansion = scaling() ? std::optional(growth_) : std::nullopt};
 }
 
 std::uint64_t CompatBloom::capacity() const {
@@ -302,8 +333,8 @@ std::string CompatBloom::header() const {
   return out;
 }
 
-CompatBloom::Chunk CompatBloom::chunk(std::uint64_t position) const {
-  if (position == 0) return {};
+Piece CompatBloom::piece(std::uint64_t position) const {
+  if (position == 0) return {.next = 1, .own = header()};
   std::uint64_t offset = position - 1;
   for (const Link& link : links_) {
     if (offset >= link.bits.size()) {
@@ -311,23 +342,73 @@ CompatBloom::Chunk CompatBloom::chunk(std::uint64_t position) const {
       continue;
     }
     const std::string_view piece = link.bits.piece(offset, link.bits.size() - offset);
-    return {position + piece.size(), piece};
+    return {.next = position + piece.size(), .lent = piece};
   }
   return {};
 }
 
-CompatBloom::Loaded CompatBloom::load_chunk(std::uint64_t next, std::string_view bytes) {
-  if (next < bytes.size() + 1) return Loaded::no_link;
+Result<void> CompatBloom::load_piece(std::uint64_t next, std::string_view bytes) {
+  const Error no_link{Code::out_of_range, "no link has bits there"};
+  if (next < bytes.size() + 1) return no_link;
   std::uint64_t offset = next - bytes.size() - 1;
   for (Link& link : links_) {
     if (offset >= link.bits.size()) {
       offset -= link.bits.size();
       continue;
     }
-    if (bytes.size() > link.bits.size() - offset) return Loaded::too_big;
-    return link.bits.put(offset, bytes) ? Loaded::done : Loaded::no_memory;
+    if (bytes.size() > link.bits.size() - offset)
+      return Error{Code::mismatch, "these are more bits than the link has"};
+    if (link.bits.put(offset, bytes)) return {};
+    return Error{Code::no_memory, "there is not enough memory for the link"};
   }
-  return Loaded::no_link;
+  return no_link;
+}
+
+// -- RDB files, type MBbloom-- --------------------------------------------------------------------
+
+void CompatBloom::save(FieldWriter& writer) const {
+  writer.number(keys_);
+  writer.number(links_.size());
+  writer.number(options_);
+  writer.number(growth_);
+  for (const Link& link : links_) {
+    writer.number(link.entries);
+    writer.real(link.error);
+    writer.number(link.probes);
+    writer.real(link.bits_per_entry);
+    writer.number(std::uint64_t{link.bits.size()} * 8);
+    writer.number(0);
+    writer.bytes(link.bits);
+    writer.number(link.keys);
+  }
+}
+
+// Encoding 2 and 3 had no growth: it was 2.
+Result<std::unique_ptr<CompatBloom>> CompatBloom::load(FieldReader& reader, int encoding) {
+  if (encoding < 2 || encoding > 4) return Error{Code::unsupported, "its encoding is unknown"};
+  Fields fields;
+  fields.keys = reader.number();
+  const std::uint64_t links = reader.number();
+  fields.options = narrow(reader.number());
+  fields.growth = encoding < 4 ? 2 : narrow(reader.number());
+  // Each link is bytes that were read, so a count that lies ends at the end of the payload.
+  for (std::uint64_t n = 0; n < links && !reader.failed(); ++n) {
+    Link link;
+    link.entries = reader.number();
+    link.error = reader.real();
+    link.probes = narrow(reader.number());
+    link.bits_per_entry = reader.real();
+    const std::uint64_t bits = reader.number();
+    const std::uint64_t rounded_bits = reader.number();
+    link.bits = reader.bytes();
+    link.keys = reader.number();
+    if (rounded_bits != 0 || link.bits.size() == 0 || bits != std::uint64_t{link.bits.size()} * 8)
+      return damaged("a link has not the bits that it says");
+    link.bits = promised_if_zero(std::move(link.bits));
+    fields.links.push_back(std::move(link));
+  }
+  if (reader.failed()) return damaged("it ends early");
+  return from(std::move(fields));
 }
 
 std::vector<std::string> CompatBloom::debug_lines() const {

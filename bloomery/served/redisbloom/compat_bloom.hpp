@@ -27,12 +27,11 @@
 #include <vector>
 
 #include <bloomery/error.hpp>
-#include <bloomery/served/host_bytes.hpp>
-#include <bloomery/served/mover.hpp>
+#include <bloomery/served/bloom_body.hpp>
 
 namespace bloomery::inline v0::detail::served {
 
-class CompatBloom : public InHostMemory {
+class CompatBloom final : public BloomBody {
  public:
   struct Want {
     double rate = 0.01;  // in (0, 1); above most_rate it is most_rate
@@ -43,7 +42,6 @@ class CompatBloom : public InHostMemory {
   };
   static constexpr double most_rate = 0.25;
 
-  // One link; public because RDB files hold it field by field.
   struct Link {
     HostBytes bits;
     std::uint64_t keys = 0;
@@ -60,45 +58,38 @@ class CompatBloom : public InHostMemory {
   };
 
   static Result<std::unique_ptr<CompatBloom>> make(const Want& want);
-  // From what an RDB file holds; the bits are there already.
-  static Result<std::unique_ptr<CompatBloom>> from(Fields fields);
-  // From a header; the bits are zero until load_chunk brings them.
+  // From what save() wrote, or RedisBloom, in an encoding from 2 on.
+  static Result<std::unique_ptr<CompatBloom>> load(FieldReader& reader, int encoding);
+  // From a header; the bits are zero until load_piece brings them.
   static Result<std::unique_ptr<CompatBloom>> from_header(std::string_view header,
                                                           std::uint64_t cap_bytes);
-  Result<std::unique_ptr<CompatBloom>> clone() const;
-  // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
-  std::uint64_t move_parts(const Mover& mover, std::uint64_t from);
 
-  enum class Added { fresh, seen, full, refused, no_memory };
-  Added add(std::string_view key, std::uint64_t cap_bytes = UINT64_MAX);
+  AddOutcome add(std::string_view key, std::uint64_t cap_bytes = UINT64_MAX);
   bool may_contain(std::string_view key) const;
+  std::size_t add_all(std::span<const std::string_view> keys, std::uint64_t cap_bytes,
+                      std::span<AddOutcome> answers) override;
+  void may_contain_all(std::span<const std::string_view> keys,
+                       std::span<bool> answers) const override;
 
   const std::vector<Link>& links() const { return links_; }
   std::uint64_t keys() const { return keys_; }
-  std::uint32_t options() const { return options_; }
-  std::uint32_t growth() const { return growth_; }
   bool scaling() const { return (options_ & option_no_scaling) == 0; }
   std::uint64_t capacity() const;
-  std::uint64_t payload_bytes() const;
-  // As BF.INFO reports it: what RedisBloom's structures would take.
-  std::uint64_t reported_bytes() const { return 32 + 64 * links_.size() + payload_bytes(); }
-  std::uint64_t memory_bytes() const;
-  // The chance that a stranger passes now, from the bits that are set; too low for small links.
-  double rate_now() const;
-
-  std::string header() const;
-  // At position 0 the header is meant, from 1 on the bits; `next` 0 says that this was the end.
-  struct Chunk {
-    std::uint64_t next = 0;
-    std::string_view bytes;
-  };
-  static constexpr std::uint64_t most_chunk_bytes = HostBytes::most_piece_bytes;
-  Chunk chunk(std::uint64_t position) const;
-  enum class Loaded { done, no_link, too_big, no_memory };
-  Loaded load_chunk(std::uint64_t next, std::string_view bytes);
-
+  // Its bytes are what RedisBloom's structures would take.
+  Info info() const override;
+  std::uint64_t payload_bytes() const override;
+  std::uint64_t memory_bytes() const override;
+  // From the bits that are set; too low for small links.
+  double rate_now() const override;
   // One line for the chain, one for each link, as BF.DEBUG prints them.
-  std::vector<std::string> debug_lines() const;
+  std::vector<std::string> debug_lines() const override;
+
+  // At position 0 the header, from 1 on the bits.
+  Piece piece(std::uint64_t position) const override;
+  Result<void> load_piece(std::uint64_t next, std::string_view bytes) override;
+  void save(FieldWriter& writer) const override;
+  std::unique_ptr<FilterBody> clone() const override;
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from) override;
 
   static constexpr std::uint32_t option_no_rounding = 1;
   static constexpr std::uint32_t option_wide_hash = 4;
@@ -108,6 +99,8 @@ class CompatBloom : public InHostMemory {
   CompatBloom() = default;
   static Result<Link> make_link(std::uint64_t entries, double error, std::uint64_t most_bytes);
   static Result<void> check(const Fields& fields);
+  static Result<std::unique_ptr<CompatBloom>> from(Fields fields);
+  std::string header() const;
 
   std::vector<Link> links_;
   std::uint64_t keys_ = 0;

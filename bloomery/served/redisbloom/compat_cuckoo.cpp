@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include <bloomery/served/redisbloom/murmur.hpp>
@@ -122,12 +123,12 @@ Result<std::unique_ptr<CompatCuckoo>> CompatCuckoo::from_header(std::string_view
   return from(fields, std::move(made));
 }
 
-Result<std::unique_ptr<CompatCuckoo>> CompatCuckoo::clone() const {
+std::unique_ptr<FilterBody> CompatCuckoo::clone() const {
   std::unique_ptr<CompatCuckoo> twin(new CompatCuckoo);
   twin->fields_ = fields_;
   for (const HostBytes& table : tables_) {
     auto bytes = HostBytes::copy_of(table);
-    if (!bytes) return Error{Code::no_memory, "there is not enough memory for a copy"};
+    if (!bytes) return nullptr;
     twin->append_table(std::move(*bytes));
   }
   return twin;
@@ -195,35 +196,48 @@ bool CompatCuckoo::grow(std::uint64_t cap_bytes) {
   return true;
 }
 
-CompatCuckoo::Added CompatCuckoo::add_hash(KeyHash hash, std::uint64_t cap_bytes) {
+AddOutcome CompatCuckoo::add_hash(KeyHash hash, std::uint64_t cap_bytes) {
   for (;;) {
     for (std::size_t n = tables_.size(); n-- > 0;) {
-      if (!tables_[n].take()) return Added::no_memory;
+      if (!tables_[n].take()) return AddOutcome::no_memory;
       if (std::uint8_t* const gap = place_of(n, hash, 0)) {
         put(n, gap, hash.fingerprint);
         ++fields_.keys;
-        return Added::fresh;
+        return AddOutcome::fresh;
       }
     }
     if (fits_newest(hash)) {
       ++fields_.keys;
-      return Added::fresh;
+      return AddOutcome::fresh;
     }
-    if (fields_.expansion == 0 || tables_.size() == most_tables) return Added::full;
-    if (!grow(cap_bytes)) return Added::no_memory;
+    if (fields_.expansion == 0 || tables_.size() == most_tables) return AddOutcome::full;
+    if (!grow(cap_bytes)) return AddOutcome::no_memory;
     if (!tables_.back().take()) {
       drop_newest();
-      return Added::no_memory;
+      return AddOutcome::no_memory;
     }
   }
 }
 
-CompatCuckoo::Added CompatCuckoo::add(std::string_view key, std::uint64_t cap_bytes) {
+AddOutcome CompatCuckoo::add(std::string_view key, std::uint64_t cap_bytes) {
   return add_hash(hash_of(key), cap_bytes);
 }
 
-CompatCuckoo::Added CompatCuckoo::add_new(std::string_view key, std::uint64_t cap_bytes) {
-  return may_contain(key) ? Added::seen : add_hash(hash_of(key), cap_bytes);
+AddOutcome CompatCuckoo::add_new(std::string_view key, std::uint64_t cap_bytes) {
+  return may_contain(key) ? AddOutcome::seen : add_hash(hash_of(key), cap_bytes);
+}
+
+void CompatCuckoo::add_all(std::span<const std::string_view> keys, const Adding& adding,
+                           std::span<AddOutcome> answers) {
+  std::ranges::transform(keys, answers.begin(), [&](std::string_view key) {
+    return adding.only_absent ? add_new(key, adding.cap_bytes) : add(key, adding.cap_bytes);
+  });
+}
+
+void CompatCuckoo::may_contain_all(std::span<const std::string_view> keys,
+                                   std::span<bool> answers) const {
+  std::ranges::transform(keys, answers.begin(),
+                         [&](std::string_view key) { return may_contain(key); });
 }
 
 bool CompatCuckoo::may_contain(std::string_view key) const {
@@ -334,21 +348,24 @@ void CompatCuckoo::drop_newest() {
   used_.shrink_to_fit();
 }
 
-std::optional<CompatCuckoo::Position> CompatCuckoo::compact(Compaction compaction, Position from,
-                                                            std::uint64_t steps) {
-  std::size_t table = std::min<std::uint64_t>(from.table, tables_.size() - 1);
-  std::uint64_t place = table == from.table ? from.place : 0;
+void CompatCuckoo::compact(const Compaction& part) {
+  std::uint64_t steps = part.steps;
+  std::size_t table = std::min<std::uint64_t>(part.table, tables_.size() - 1);
+  std::uint64_t place = table == part.table ? part.place : 0;
   for (; table > 0; --table, place = 0) {
     place = move_into_older(table, std::min<std::uint64_t>(place, tables_[table].size()), steps);
-    if (place < tables_[table].size()) return Position{table, place};
+    if (place < tables_[table].size()) {
+      unfinished_ = {.table = table, .place = place, .through_all = part.through_all};
+      return;
+    }
     if (used_[table] == 0) {
       if (table + 1 == tables_.size()) drop_newest();
-    } else if (compaction == Compaction::while_tables_empty) {
+    } else if (!part.through_all) {
       break;
     }
   }
   fields_.removed = 0;
-  return std::nullopt;
+  unfinished_.reset();
 }
 
 // -- the saved form -------------------------------------------------------------------------------
@@ -375,6 +392,17 @@ std::uint64_t CompatCuckoo::memory_bytes() const {
   return sum;
 }
 
+CuckooBody::Info CompatCuckoo::info() const {
+  return {.bytes = 40 + 16 * tables_.size() + payload_bytes(),
+          .buckets = fields_.buckets,
+          .filters = tables_.size(),
+          .keys = fields_.keys,
+          .removed = fields_.removed,
+          .bucket_size = fields_.bucket_size,
+          .expansion = fields_.expansion,
+          .max_iterations = fields_.max_iterations};
+}
+
 std::string CompatCuckoo::header() const {
   std::string out;
   out.reserve(header_bytes);
@@ -388,8 +416,8 @@ std::string CompatCuckoo::header() const {
   return out;
 }
 
-CompatCuckoo::Chunk CompatCuckoo::chunk(std::uint64_t position) const {
-  if (position == 0) return {};
+Piece CompatCuckoo::piece(std::uint64_t position) const {
+  if (position == 0) return {.next = 1, .own = header()};
   std::uint64_t offset = position - 1;
   for (const HostBytes& table : tables_) {
     if (offset >= table.size()) {
@@ -397,28 +425,72 @@ CompatCuckoo::Chunk CompatCuckoo::chunk(std::uint64_t position) const {
       continue;
     }
     const std::string_view piece = table.piece(offset, table.size() - offset);
-    return {position + piece.size(), piece};
+    return {.next = position + piece.size(), .lent = piece};
   }
   return {};
 }
 
-bool CompatCuckoo::load_chunk(std::uint64_t next, std::string_view bytes) {
-  if (bytes.empty() || next < bytes.size() + 1) return false;
+Result<void> CompatCuckoo::load_piece(std::uint64_t next, std::string_view bytes) {
+  const Error no_table{Code::out_of_range, "no table has buckets there"};
+  if (bytes.empty() || next < bytes.size() + 1) return no_table;
   std::uint64_t offset = next - bytes.size() - 1;
   for (HostBytes& table : tables_) {
     if (offset >= table.size()) {
       offset -= table.size();
       continue;
     }
-    if (bytes.size() > table.size() - offset) return false;
+    if (bytes.size() > table.size() - offset)
+      return Error{Code::mismatch, "these are more buckets than the table has"};
     std::uint64_t& used = used_[static_cast<std::size_t>(&table - tables_.data())];
     const std::uint64_t before = table.is_taken() ? used_in(table.piece(offset, bytes.size())) : 0;
-    if (!table.put(offset, bytes)) return false;
+    if (!table.put(offset, bytes))
+      return Error{Code::no_memory, "there is not enough memory for the table"};
     used += used_in(bytes) - before;
     if (used == 0) table = HostBytes::promised(table.size());
-    return true;
+    return {};
   }
-  return false;
+  return no_table;
+}
+
+// -- RDB files, type MBbloomCF --------------------------------------------------------------------
+
+void CompatCuckoo::save(FieldWriter& writer) const {
+  writer.number(tables_.size());
+  writer.number(fields_.buckets);
+  writer.number(fields_.keys);
+  writer.number(fields_.removed);
+  writer.number(fields_.bucket_size);
+  writer.number(fields_.max_iterations);
+  writer.number(fields_.expansion);
+  for (std::size_t n = 0; n < tables_.size(); ++n) {
+    writer.number(buckets_of(n));
+    writer.bytes(tables_[n]);
+  }
+}
+
+Result<std::unique_ptr<CompatCuckoo>> CompatCuckoo::load(FieldReader& reader, int encoding) {
+  if (encoding != 4) return Error{Code::unsupported, "its encoding is unknown"};
+  Fields fields;
+  const std::uint64_t count = reader.number();
+  fields.buckets = reader.number();
+  fields.keys = reader.number();
+  fields.removed = reader.number();
+  fields.bucket_size = reader.number();
+  fields.max_iterations = reader.number();
+  fields.expansion = reader.number();
+  std::vector<HostBytes> tables;
+  // Each table is bytes that were read, so a count that lies ends at the end of the payload.
+  for (std::uint64_t n = 0; n < count && !reader.failed(); ++n) {
+    const std::uint64_t buckets = reader.number();
+    HostBytes table = reader.bytes();
+    std::uint64_t size = 0;
+    if (__builtin_mul_overflow(buckets, fields.bucket_size, &size) || size != table.size() ||
+        size == 0)
+      return damaged("a table has not the buckets that it says");
+    tables.push_back(promised_if_zero(std::move(table)));
+  }
+  if (reader.failed()) return damaged("it ends early");
+  return from(fields, std::move(tables));
 }
 
 std::string CompatCuckoo::debug_line() const {

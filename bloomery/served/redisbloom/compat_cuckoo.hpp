@@ -20,18 +20,17 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <bloomery/error.hpp>
-#include <bloomery/served/host_bytes.hpp>
-#include <bloomery/served/mover.hpp>
+#include <bloomery/served/cuckoo_body.hpp>
 
 namespace bloomery::inline v0::detail::served {
 
-class CompatCuckoo : public InHostMemory {
+class CompatCuckoo final : public CuckooBody {
  public:
   struct Want {
     std::uint64_t capacity = 1024;
@@ -50,63 +49,51 @@ class CompatCuckoo : public InHostMemory {
   };
 
   static Result<std::unique_ptr<CompatCuckoo>> make(const Want& want);
-  // From what an RDB file holds: the fields, and the bytes of each table.
-  static Result<std::unique_ptr<CompatCuckoo>> from(const Fields& fields,
-                                                    std::vector<HostBytes> tables);
-  // From a header; the tables are empty until load_chunk brings them.
+  // From what save() wrote, or RedisBloom, in encoding 4.
+  static Result<std::unique_ptr<CompatCuckoo>> load(FieldReader& reader, int encoding);
+  // From a header; the tables are empty until load_piece brings them.
   static Result<std::unique_ptr<CompatCuckoo>> from_header(std::string_view header,
                                                            std::uint64_t cap_bytes);
   static bool is_header_length(std::size_t length) {
     return length == header_bytes || length == old_header_bytes;
   }
-  Result<std::unique_ptr<CompatCuckoo>> clone() const;
-  // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
-  std::uint64_t move_parts(const Mover& mover, std::uint64_t from);
 
-  enum class Added { fresh, seen, full, no_memory };
-  Added add(std::string_view key, std::uint64_t cap_bytes = UINT64_MAX);
+  // One copy more.
+  AddOutcome add(std::string_view key, std::uint64_t cap_bytes = UINT64_MAX);
   // Only if it is not there.
-  Added add_new(std::string_view key, std::uint64_t cap_bytes = UINT64_MAX);
+  AddOutcome add_new(std::string_view key, std::uint64_t cap_bytes = UINT64_MAX);
   bool may_contain(std::string_view key) const;
-  std::uint64_t count(std::string_view key) const;
-  // Takes one copy out.
-  bool remove(std::string_view key);
+  void add_all(std::span<const std::string_view> keys, const Adding& adding,
+               std::span<AddOutcome> answers) override;
+  void may_contain_all(std::span<const std::string_view> keys,
+                       std::span<bool> answers) const override;
+  bool has_grown_out(std::uint64_t most_expansions) const override {
+    return tables_.size() >= most_expansions;
+  }
+  std::uint64_t count(std::string_view key) const override;
+  bool remove(std::string_view key) override;
   // With more than one table and a tenth removed RedisBloom compacts.
-  bool wants_compaction() const;
+  bool wants_compaction() const override;
   // Moves fingerprints from newer tables into gaps of older ones and drops the newest when it is
-  // empty; goes through all tables, or stops at the first that keeps something. Does about `steps`
-  // looks at a bucket, then says where to go on; nothing when it has come to its end. The same
-  // filter, position and steps give the same filter.
-  enum class Compaction { through_all, while_tables_empty };
-  struct Position {
-    std::uint64_t table = UINT64_MAX;  // or the newest, if there are fewer
-    std::uint64_t place = 0;
-  };
-  std::optional<Position> compact(Compaction compaction, Position from, std::uint64_t steps);
-  void compact(Compaction compaction) { compact(compaction, Position{}, UINT64_MAX); }
+  // empty. A step is about one look at a bucket. The same filter and part give the same filter.
+  void compact(const Compaction& part) override;
 
   const Fields& fields() const { return fields_; }
-  const std::vector<HostBytes>& tables() const { return tables_; }
   std::uint64_t buckets_of(std::size_t table) const {
     return tables_[table].size() / fields_.bucket_size;
   }
-  std::uint64_t payload_bytes() const;
-  // As CF.INFO reports it: what RedisBloom's structures would take.
-  std::uint64_t reported_bytes() const { return 40 + 16 * tables_.size() + payload_bytes(); }
-  std::uint64_t memory_bytes() const;
+  // Its bytes are what RedisBloom's structures would take.
+  Info info() const override;
+  std::uint64_t payload_bytes() const override;
+  std::uint64_t memory_bytes() const override;
+  std::string debug_line() const override;
 
-  std::string header() const;
-  struct Chunk {
-    std::uint64_t next = 0;  // 0: this was the end
-    std::string_view bytes;
-  };
-  static constexpr std::uint64_t most_chunk_bytes = HostBytes::most_piece_bytes;
-  // From position 1 on.
-  Chunk chunk(std::uint64_t position) const;
-  // Takes bytes that came with this `next`; false when they do not lie in one table.
-  bool load_chunk(std::uint64_t next, std::string_view bytes);
-
-  std::string debug_line() const;
+  // At position 0 the header, from 1 on the tables.
+  Piece piece(std::uint64_t position) const override;
+  Result<void> load_piece(std::uint64_t next, std::string_view bytes) override;
+  void save(FieldWriter& writer) const override;
+  std::unique_ptr<FilterBody> clone() const override;
+  std::uint64_t move_parts(const Mover& mover, std::uint64_t from) override;
 
  private:
   struct KeyHash {
@@ -120,10 +107,13 @@ class CompatCuckoo : public InHostMemory {
   CompatCuckoo() = default;
   static KeyHash hash_of(std::string_view key);
   static Result<void> check(const Fields& fields);
+  static Result<std::unique_ptr<CompatCuckoo>> from(const Fields& fields,
+                                                    std::vector<HostBytes> tables);
+  std::string header() const;
 
   bool grow(std::uint64_t cap_bytes);
   bool fits_newest(KeyHash hash);
-  Added add_hash(KeyHash hash, std::uint64_t cap_bytes);
+  AddOutcome add_hash(KeyHash hash, std::uint64_t cap_bytes);
   std::uint8_t* bucket(std::size_t table, std::uint64_t home);
   const std::uint8_t* bucket(std::size_t table, std::uint64_t home) const;
   std::uint8_t* place_of(std::size_t table, KeyHash hash, std::uint8_t fingerprint);

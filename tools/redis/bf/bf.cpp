@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include <bloomery/served/native/native_bloom_body.hpp>
+#include <bloomery/served/native/native_bloom.hpp>
 #include <tools/redis/bf/bf_type.hpp>
 #include <tools/redis/bf/bloom_order.hpp>
 #include <tools/redis/server/command_args.hpp>
@@ -21,51 +21,38 @@ namespace {
 
 // -- how Bloom filters take keys ------------------------------------------------------------------
 
-const char* error_of(AddOutcome added) {
-  return added == AddOutcome::full ? "ERR non scaling filter is full"
-                                   : "ERR problem inserting into filter";
-}
-
-void reply_added(Ctx* ctx, AddOutcome added) {
-  if (added <= AddOutcome::seen) {
-    api.reply_with_bool(ctx, added == AddOutcome::fresh);
-  } else {
-    api.reply_with_error(ctx, error_of(added));
-  }
-}
-
-std::size_t add_all(Ctx* ctx, BloomBody& body, std::span<const std::string_view> keys,
-                    std::span<AddOutcome> answers) {
-  const std::size_t answered = body.add_all(keys, usual_cap(), answers);
-  if (answers[answered - 1] != AddOutcome::no_memory || !is_told_by_server(ctx)) return answered;
-  const std::size_t done = answered - 1;
-  return done + body.add_all(keys.subspan(done), UINT64_MAX, answers.subspan(done));
-}
-
-// Adds the words and replies: with an array, or with the one answer. The array ends at the first
-// failure.
-int add_words(Ctx* ctx, Str* name, BloomBody& body, const Adding& adding) {
-  static std::vector<AddOutcome> answers;
-  const auto keys = texts_of(adding.words);
-  answers.resize(keys.size());
-  const std::size_t answered = add_all(ctx, body, keys, answers);
-  bool changed = body.changes_when_seen();
-  if (adding.many) api.reply_with_array(ctx, static_cast<long>(answered));
-  for (std::size_t n = 0; n < answered; ++n) {
-    changed |= answers[n] == AddOutcome::fresh;
-    reply_added(ctx, answers[n]);
-  }
-  if (changed) tell_change(ctx, adding.event, name);
-  return ok;
-}
-
 struct Blooms {
   using Order = BloomOrder;
   using Insert = BloomInsert;
   static constexpr auto in = bloom_in;
   static constexpr auto make = make_bloom;
-  static constexpr auto add = add_words;
+  static int add(Ctx* ctx, Str* name, const BloomOrder& order, const Adding& adding);
 };
+
+// Replies with an array, or with the one answer. The array ends at the first failure. To ask who
+// tells us takes the server longer than one add, so that the usual cap is tried first.
+int Blooms::add(Ctx* ctx, Str* name, const BloomOrder& order, const Adding& adding) {
+  OpenedKey key(ctx, name, key_mode::read | key_mode::write);
+  BloomBody* const body = found_or_made<Blooms>(ctx, key, name, order);
+  if (body == nullptr) return ok;
+  static std::vector<AddOutcome> answers;
+  const auto keys = texts_of(adding.words);
+  answers.resize(keys.size());
+  std::size_t answered = body->add_all(keys, usual_cap(), answers);
+  if (answers[answered - 1] == AddOutcome::no_memory && is_told_by_server(ctx)) {
+    const std::size_t done = answered - 1;
+    answered =
+        done + body->add_all(keys.subspan(done), UINT64_MAX, std::span(answers).subspan(done));
+  }
+  bool changed = body->changes_when_seen();
+  if (adding.many) api.reply_with_array(ctx, static_cast<long>(answered));
+  for (std::size_t n = 0; n < answered; ++n) {
+    changed |= answers[n] == AddOutcome::fresh;
+    reply_added(ctx, answers[n], AddReply::bloom);
+  }
+  if (changed) tell_change(ctx, adding.event, name);
+  return ok;
+}
 
 // -- making and adding ----------------------------------------------------------------------------
 
@@ -87,12 +74,12 @@ int bf_reserve(Ctx* ctx, Str** argv, int argc) {
 
 int bf_add(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
-  return add_or_make<Blooms>(ctx, argv[1], {}, {{argv + 2, 1}, "bf.add", false});
+  return Blooms::add(ctx, argv[1], {}, {{argv + 2, 1}, "bf.add", false});
 }
 
 int bf_madd(Ctx* ctx, Str** argv, int argc) {
   if (argc < 3) return api.wrong_arity(ctx);
-  return add_or_make<Blooms>(ctx, argv[1], {}, {{argv + 2, argv + argc}, "bf.madd"});
+  return Blooms::add(ctx, argv[1], {}, {{argv + 2, argv + argc}, "bf.madd"});
 }
 
 int bf_insert(Ctx* ctx, Str** argv, int argc) {
@@ -111,7 +98,7 @@ int bf_card(Ctx* ctx, Str** argv, int argc) {
 // -- BF.MERGE -------------------------------------------------------------------------------------
 
 // The native filter in a key; null when it has replied with an error.
-NativeBloomBody* native_in(Ctx* ctx, const OpenedKey& key) {
+NativeBloom* native_in(Ctx* ctx, const OpenedKey& key) {
   BloomBody* body = bloom_in(key);
   if (body == nullptr) {
     reply_absent(ctx, key);
@@ -130,19 +117,19 @@ int bf_merge(Ctx* ctx, Str** argv, int argc) {
   std::optional<NativeBloom> merged;
   for (int n = target.missing() ? 2 : 1; n < argc; ++n) {
     OpenedKey source(ctx, argv[n], key_mode::read);
-    const NativeBloomBody* body = native_in(ctx, source);
+    const NativeBloom* body = native_in(ctx, source);
     if (body == nullptr) return ok;
     if (!merged) {
-      auto copy = body->set().clone();
+      auto copy = body->copy();
       if (!copy) return api.reply_with_error(ctx, "ERR Insufficient memory to create filter");
       merged.emplace(std::move(*copy));
       merged->cap_memory(native_cap_for(ctx));
-    } else if (auto done = merged->merge(body->set()); !done) {
+    } else if (auto done = merged->merge(*body); !done) {
       return api.reply_with_error(ctx, ("ERR " + done.error().sentence).c_str());
     }
   }
-  const double rate = merged->info().rate_now;
-  target.set(native_bloom_type(), new NativeBloomBody(std::move(*merged)));
+  const double rate = merged->rate_now();
+  target.set(native_bloom_type(), std::make_unique<NativeBloom>(std::move(*merged)));
   tell_change(ctx, "bf.merge", argv[1]);
   return api.reply_with_double(ctx, rate);
 }
@@ -232,22 +219,10 @@ int bf_scandump(Ctx* ctx, Str** argv, int argc) {
     return api.reply_with_error(ctx, "Second argument must be numeric");
   }
   api.reply_with_array(ctx, 2);
-  const auto piece =
-      position >= 0 ? body->piece(static_cast<std::uint64_t>(position)) : BloomBody::Piece{};
+  const auto piece = position >= 0 ? body->piece(static_cast<std::uint64_t>(position)) : Piece{};
   api.reply_with_long_long(ctx, static_cast<long long>(piece.next));
   reply_text(ctx, piece.bytes());
   return ok;
-}
-
-const char* error_of(BloomBody::Loaded loaded) {
-  switch (loaded) {
-    case BloomBody::Loaded::done: return nullptr;
-    case BloomBody::Loaded::no_link: return "ERR invalid offset - no link found";
-    case BloomBody::Loaded::too_big: return "ERR invalid chunk - Too big for current filter";
-    case BloomBody::Loaded::no_memory: return "ERR Insufficient memory to create filter";
-    case BloomBody::Loaded::damaged: break;
-  }
-  return "ERR received bad data";
 }
 
 int bf_loadchunk(Ctx* ctx, Str** argv, int argc) {
@@ -265,9 +240,9 @@ int bf_loadchunk(Ctx* ctx, Str** argv, int argc) {
   } else {
     BloomBody* body = bloom_in(key);
     if (body == nullptr) return reply_absent(ctx, key);
-    const auto loaded = next > 0 ? body->load_piece(static_cast<std::uint64_t>(next), bytes)
-                                 : BloomBody::Loaded::no_link;
-    if (const char* why = error_of(loaded)) return api.reply_with_error(ctx, why);
+    if (next <= 0) return reply_bloom_not_loaded(ctx, {Code::out_of_range, {}});
+    const auto loaded = body->load_piece(static_cast<std::uint64_t>(next), bytes);
+    if (!loaded) return reply_bloom_not_loaded(ctx, loaded.error());
   }
   tell_change(ctx, "bf.loadchunk", argv[1]);
   return api.reply_with_simple_string(ctx, "OK");

@@ -1,6 +1,6 @@
 // The data types of BF.*: how the server saves, loads, copies and forgets a filter.
 //
-//    bloomery-   encoding 1: the chunks of NativeBloom one after the other, then an empty one
+//    bloomery-   encoding 1: the pieces of NativeBloom one after the other, then an empty one
 //    MBbloom--   encoding 4: the type of RedisBloom, byte for byte (CompatBloom)
 //
 // Limits:  loading refuses what is damaged, with a line in the log; it never ends the server.

@@ -3,10 +3,10 @@
 #include <string>
 #include <utility>
 
-#include <bloomery/served/native/native_bloom_body.hpp>
-#include <bloomery/served/redisbloom/compat_bloom_body.hpp>
+#include <bloomery/served/native/native_bloom.hpp>
+#include <bloomery/served/redisbloom/compat_bloom.hpp>
 #include <tools/redis/bf/bf_type.hpp>
-#include <tools/redis/server/pieces.hpp>
+#include <tools/redis/server/filter_type.hpp>
 #include <tools/redis/server/replies.hpp>
 #include <tools/redis/server/secret.hpp>
 #include <tools/redis/server/words.hpp>
@@ -70,7 +70,7 @@ const Hasher* hasher_like(Ctx* ctx, Str* name, Hasher& found) {
                                                 : "ERR LIKE needs a filter of the native engine");
     return nullptr;
   }
-  found = body->native()->set().hasher();
+  found = body->native()->hasher();
   return &found;
 }
 
@@ -121,10 +121,11 @@ BloomBody* make_native(Ctx* ctx, OpenedKey& key, Str* name, BloomOrder& order) {
     api.reply_with_error(ctx, no_memory);
     return nullptr;
   }
-  auto* body = new NativeBloomBody(std::move(*set));
-  key.set(native_bloom_type(), body);
+  auto body = std::make_unique<NativeBloom>(std::move(*set));
+  BloomBody* const made = body.get();
+  key.set(native_bloom_type(), std::move(body));
   replicate_native(ctx, name, order);
-  return body;
+  return made;
 }
 
 BloomBody* make_compat(Ctx* ctx, OpenedKey& key, Str* name, const BloomOrder& order) {
@@ -137,10 +138,10 @@ BloomBody* make_compat(Ctx* ctx, OpenedKey& key, Str* name, const BloomOrder& or
     api.reply_with_error(ctx, bloom.error().code == Code::no_memory ? no_memory : not_made);
     return nullptr;
   }
-  auto* body = new CompatBloomBody(std::move(*bloom));
-  key.set(compat_bloom_type(), body);
-  replicate_first_piece(ctx, "BF.LOADCHUNK", name, *body);
-  return body;
+  BloomBody* const made = bloom->get();
+  key.set(compat_bloom_type(), std::move(*bloom));
+  replicate_first_piece(ctx, "BF.LOADCHUNK", name, *made);
+  return made;
 }
 
 }  // namespace
@@ -226,13 +227,13 @@ bool make_bloom_from(Ctx* ctx, OpenedKey& key, long long next, std::string_view 
   if (NativeBloom::is_first_chunk(piece)) {
     auto set = NativeBloom::load(piece, native_cap_for(ctx));
     if (!set) return false;
-    key.set(native_bloom_type(), new NativeBloomBody(std::move(*set)));
+    key.set(native_bloom_type(), std::make_unique<NativeBloom>(std::move(*set)));
     return true;
   }
   if (next != 1) return false;
   auto bloom = CompatBloom::from_header(piece, cap_for(ctx));
   if (!bloom) return false;
-  key.set(compat_bloom_type(), new CompatBloomBody(std::move(*bloom)));
+  key.set(compat_bloom_type(), std::move(*bloom));
   return true;
 }
 

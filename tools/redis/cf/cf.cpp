@@ -22,62 +22,47 @@ namespace {
 
 // -- how cuckoo filters take keys -----------------------------------------------------------------
 
-constexpr const char* out_of_memory = "ERR Insufficient memory";
+struct Cuckoos {
+  using Order = CuckooOrder;
+  using Insert = CuckooInsert;
+  static constexpr auto in = cuckoo_in;
+  static constexpr auto make = make_cuckoo;
+  static int add(Ctx* ctx, Str* name, const CuckooOrder& order, const Adding& adding);
+};
 
-void reply_added(Ctx* ctx, AddOutcome added, const Adding& adding, bool resp3) {
-  if (added == AddOutcome::no_memory) {
-    api.reply_with_error(ctx, out_of_memory);
-  } else if (!adding.many) {
-    if (added > AddOutcome::seen) {
-      api.reply_with_error(ctx, "Filter is full");
-    } else {
-      api.reply_with_bool(ctx, added == AddOutcome::fresh);
-    }
-  } else if (resp3 && !adding.only_fresh) {
-    api.reply_with_bool(ctx, added == AddOutcome::fresh);
-  } else {
-    api.reply_with_long_long(ctx, added > AddOutcome::seen ? -1 : added == AddOutcome::fresh);
-  }
+AddReply reply_to(Ctx* ctx, const Adding& adding) {
+  if (!adding.many) return AddReply::cuckoo;
+  return speaks_resp3(ctx) && !adding.only_fresh ? AddReply::cuckoo_flags
+                                                 : AddReply::cuckoo_numbers;
 }
 
 // To ask who tells us takes the server longer than one add, so that a single one tries first.
-void add_all(Ctx* ctx, CuckooBody& body, std::span<const std::string_view> keys,
-             const Adding& adding, std::span<AddOutcome> answers) {
-  const bool single = keys.size() == 1;
-  const std::uint64_t cap = single ? usual_cap() : cap_for(ctx);
-  body.add_all(keys, {adding.only_fresh, cap}, answers);
-  if (single && answers[0] == AddOutcome::no_memory && is_told_by_server(ctx)) {
-    body.add_all(keys, {adding.only_fresh, UINT64_MAX}, answers);
-  }
-}
-
-int add_words(Ctx* ctx, Str* name, CuckooBody& body, const Adding& adding) {
-  if (body.has_grown_out(static_cast<std::uint64_t>(settings.cf_max_expansions)) &&
+int Cuckoos::add(Ctx* ctx, Str* name, const CuckooOrder& order, const Adding& adding) {
+  OpenedKey key(ctx, name, key_mode::read | key_mode::write);
+  CuckooBody* const body = found_or_made<Cuckoos>(ctx, key, name, order);
+  if (body == nullptr) return ok;
+  if (body->has_grown_out(static_cast<std::uint64_t>(settings.cf_max_expansions)) &&
       !is_told_by_server(ctx)) {
     return api.reply_with_error(ctx, "Maximum expansions reached");
   }
   static std::vector<AddOutcome> answers;
   const auto keys = texts_of(adding.words);
   answers.resize(keys.size());
-  add_all(ctx, body, keys, adding, answers);
+  const bool single = keys.size() == 1;
+  body->add_all(keys, {adding.only_fresh, single ? usual_cap() : cap_for(ctx)}, answers);
+  if (single && answers[0] == AddOutcome::no_memory && is_told_by_server(ctx)) {
+    body->add_all(keys, {adding.only_fresh, UINT64_MAX}, answers);
+  }
   bool changed = false;
-  const bool resp3 = adding.many && speaks_resp3(ctx);
+  const AddReply form = reply_to(ctx, adding);
   if (adding.many) api.reply_with_array(ctx, static_cast<long>(answers.size()));
   for (const AddOutcome added : answers) {
     changed |= added == AddOutcome::fresh;
-    reply_added(ctx, added, adding, resp3);
+    reply_added(ctx, added, form);
   }
   if (changed) tell_change(ctx, adding.event, name);
   return ok;
 }
-
-struct Cuckoos {
-  using Order = CuckooOrder;
-  using Insert = CuckooInsert;
-  static constexpr auto in = cuckoo_in;
-  static constexpr auto make = make_cuckoo;
-  static constexpr auto add = add_words;
-};
 
 // -- making and adding ----------------------------------------------------------------------------
 
@@ -90,12 +75,12 @@ int cf_reserve(Ctx* ctx, Str** argv, int argc) {
 
 int cf_add(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
-  return add_or_make<Cuckoos>(ctx, argv[1], {}, {{argv + 2, 1}, "cf.add", false});
+  return Cuckoos::add(ctx, argv[1], {}, {{argv + 2, 1}, "cf.add", false});
 }
 
 int cf_addnx(Ctx* ctx, Str** argv, int argc) {
   if (argc != 3) return api.wrong_arity(ctx);
-  return add_or_make<Cuckoos>(ctx, argv[1], {}, {{argv + 2, 1}, "cf.addnx", false, true});
+  return Cuckoos::add(ctx, argv[1], {}, {{argv + 2, 1}, "cf.addnx", false, true});
 }
 
 int cf_insert(Ctx* ctx, Str** argv, int argc) {
@@ -217,8 +202,7 @@ int cf_scandump(Ctx* ctx, Str** argv, int argc) {
   }
   // A filter of RedisBloom without keys dumps nothing.
   const bool dumps = body->dumps_when_empty() || body->info().keys > 0;
-  const auto piece =
-      dumps ? body->piece(static_cast<std::uint64_t>(position)) : CuckooBody::Piece{};
+  const auto piece = dumps ? body->piece(static_cast<std::uint64_t>(position)) : Piece{};
   api.reply_with_array(ctx, 2);
   api.reply_with_long_long(ctx, static_cast<long long>(piece.next));
   return piece.next == 0 ? api.reply_with_null(ctx) : reply_text(ctx, piece.bytes());
@@ -240,9 +224,8 @@ int cf_loadchunk(Ctx* ctx, Str** argv, int argc) {
     CuckooBody* body = cuckoo_in(key);
     if (body == nullptr) return reply_absent(ctx, key);
     if (next == 1) return api.reply_with_error(ctx, item_exists);
-    if (!body->load_piece(static_cast<std::uint64_t>(next), bytes)) {
-      return api.reply_with_error(ctx, "Couldn't load chunk!");
-    }
+    const auto loaded = body->load_piece(static_cast<std::uint64_t>(next), bytes);
+    if (!loaded) return reply_cuckoo_not_loaded(ctx, loaded.error());
   }
   tell_change(ctx, "cf.loadchunk", argv[1]);
   return api.reply_with_simple_string(ctx, "OK");

@@ -1,6 +1,6 @@
 // The data types of CF.*: how the server saves, loads, copies and forgets a filter.
 //
-//    bloomeryC   encoding 1: the chunks of NativeCuckoo one after the other, then an empty one
+//    bloomeryC   encoding 1: the pieces of NativeCuckoo one after the other, then an empty one
 //    MBbloomCF   encoding 4: the type of RedisBloom, byte for byte (CompatCuckoo)
 //
 // Limits:  loading refuses what is damaged, with a line in the log; it never ends the server.

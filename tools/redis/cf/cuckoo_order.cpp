@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
-#include <bloomery/served/native/native_cuckoo_body.hpp>
-#include <bloomery/served/redisbloom/compat_cuckoo_body.hpp>
+#include <bloomery/served/native/native_cuckoo.hpp>
+#include <bloomery/served/redisbloom/compat_cuckoo.hpp>
 #include <tools/redis/cf/cf_type.hpp>
-#include <tools/redis/server/pieces.hpp>
+#include <tools/redis/server/filter_type.hpp>
 #include <tools/redis/server/replies.hpp>
 #include <tools/redis/server/secret.hpp>
 #include <tools/redis/server/words.hpp>
@@ -72,15 +72,16 @@ CuckooBody* make_native(Ctx* ctx, OpenedKey& key, Str* name, CuckooOrder& order)
     api.reply_with_error(ctx, error.code == Code::impossible ? sentence.c_str() : no_memory);
     return nullptr;
   }
-  auto* body = new NativeCuckooBody(std::move(*set));
-  key.set(native_cuckoo_type(), body);
+  auto body = std::make_unique<NativeCuckoo>(std::move(*set));
+  CuckooBody* const made = body.get();
+  key.set(native_cuckoo_type(), std::move(body));
   const std::string digits = all_digits_of(rate);
   const std::string secret = secret_of(*order.hasher);
   api.replicate(ctx, "CF.RESERVE", "slclclclcccccc", name, order.capacity, "BUCKETSIZE",
                 order.bucket_size, "MAXITERATIONS", order.max_iterations, "EXPANSION",
                 order.expansion, "ERROR", digits.c_str(), "ENGINE", "native", "SECRET",
                 secret.c_str());
-  return body;
+  return made;
 }
 
 CuckooBody* make_compat(Ctx* ctx, OpenedKey& key, Str* name, const CuckooOrder& order) {
@@ -94,10 +95,10 @@ CuckooBody* make_compat(Ctx* ctx, OpenedKey& key, Str* name, const CuckooOrder& 
     api.reply_with_error(ctx, cuckoo.error().code == Code::no_memory ? no_memory : not_made);
     return nullptr;
   }
-  auto* body = new CompatCuckooBody(std::move(*cuckoo));
-  key.set(compat_cuckoo_type(), body);
-  replicate_first_piece(ctx, "CF.LOADCHUNK", name, *body);
-  return body;
+  CuckooBody* const made = cuckoo->get();
+  key.set(compat_cuckoo_type(), std::move(*cuckoo));
+  replicate_first_piece(ctx, "CF.LOADCHUNK", name, *made);
+  return made;
 }
 
 }  // namespace
@@ -164,13 +165,13 @@ const char* make_cuckoo_from(Ctx* ctx, OpenedKey& key, std::string_view piece) {
   if (NativeCuckoo::is_first_chunk(piece)) {
     auto set = NativeCuckoo::load(piece, native_cap_for(ctx));
     if (!set) return refused;
-    key.set(native_cuckoo_type(), new NativeCuckooBody(std::move(*set)));
+    key.set(native_cuckoo_type(), std::make_unique<NativeCuckoo>(std::move(*set)));
     return nullptr;
   }
   if (!CompatCuckoo::is_header_length(piece.size())) return "Invalid header";
   auto cuckoo = CompatCuckoo::from_header(piece, cap_for(ctx));
   if (!cuckoo) return refused;
-  key.set(compat_cuckoo_type(), new CompatCuckooBody(std::move(*cuckoo)));
+  key.set(compat_cuckoo_type(), std::move(*cuckoo));
   return nullptr;
 }
 

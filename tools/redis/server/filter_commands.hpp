@@ -4,7 +4,7 @@
 //      using Order, Insert;                               // what RESERVE and INSERT ask for
 //      static Body* in(const OpenedKey&);                 // null: missing, or of another type
 //      static Body* make(Ctx*, OpenedKey&, Str*, Order);  // null: it has replied why
-//      static int add(Ctx*, Str*, Body&, const Adding&);  // adds, replies, replicates
+//      static int add(Ctx*, Str*, Order, const Adding&);  // makes, adds, replies, replicates
 //    };
 //
 // Threads: the server runs commands one at a time; scratch is kept from one to the next.
@@ -62,16 +62,14 @@ int reserve(Ctx* ctx, Str* name, const typename Family::Order& order, const char
   return api.reply_with_simple_string(ctx, "OK");
 }
 
+// The filter in the key, or one made there; null when it has replied why there is none.
 template <class Family>
-int add_or_make(Ctx* ctx, Str* name, const typename Family::Order& order, const Adding& adding) {
-  OpenedKey key(ctx, name, key_mode::read | key_mode::write);
+auto* found_or_made(Ctx* ctx, OpenedKey& key, Str* name, const typename Family::Order& order) {
   auto* body = Family::in(key);
-  if (body == nullptr) {
-    if (!key.missing()) return api.reply_with_error(ctx, wrong_type);
-    body = Family::make(ctx, key, name, order);
-    if (body == nullptr) return ok;
-  }
-  return Family::add(ctx, name, *body, adding);
+  if (body != nullptr) return body;
+  if (key.missing()) return Family::make(ctx, key, name, order);
+  api.reply_with_error(ctx, wrong_type);
+  return body;
 }
 
 // INSERT key [options] ITEMS words; `adding` lacks the words.
@@ -86,7 +84,7 @@ int insert_words(Ctx* ctx, Str** argv, int argc, Adding adding) {
     OpenedKey key(ctx, argv[1], key_mode::read);
     if (key.missing()) return api.reply_with_error(ctx, not_found);
   }
-  return add_or_make<Family>(ctx, argv[1], insert.order, adding);
+  return Family::add(ctx, argv[1], insert.order, adding);
 }
 
 // -- asking ---------------------------------------------------------------------------------------

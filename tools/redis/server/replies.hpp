@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include <bloomery/error.hpp>
+#include <bloomery/served/add_outcome.hpp>
 #include <tools/redis/server/api.hpp>
 
 namespace bloomery::redis {
@@ -25,6 +27,19 @@ inline int reply_count(Ctx* ctx, std::uint64_t count) {
 inline bool speaks_resp3(Ctx* ctx) {
   return (api.get_context_flags(ctx) & context_flag::resp3) != 0;
 }
+
+// -- what became of an add or of a loaded piece, in RedisBloom's words ----------------------------
+
+enum class AddReply {
+  bloom,           // a flag, or an error
+  cuckoo,          // a flag, or an error
+  cuckoo_flags,    // one of many: a flag; no memory is an error
+  cuckoo_numbers,  // one of many: 1, 0, or -1 when it is full; no memory is an error
+};
+void reply_added(Ctx* ctx, AddOutcome added, AddReply form);
+
+int reply_bloom_not_loaded(Ctx* ctx, const Error& why);
+int reply_cuckoo_not_loaded(Ctx* ctx, const Error& why);
 
 inline void announce(Ctx* ctx, const char* event, Str* key) {
   api.notify_keyspace_event(ctx, notify_module, event, key);

@@ -1,16 +1,25 @@
 #include <tools/redis/server/saved_io.hpp>
 
 #include <cstdlib>
+#include <utility>
 
 namespace bloomery::redis {
 
-void save_bytes(IO* io, const HostBytes& bytes) {
+void SavedWriter::zeros(std::uint64_t count) {
   // Pages that are only read take no memory.
-  HostBytes zeros = HostBytes::promised(bytes.size());
+  HostBytes zeros = HostBytes::promised(count);
   // The server cannot be told that saving has failed, and a file that cannot be loaded is worse.
-  if (!bytes.is_taken() && bytes.size() != 0 && !zeros.take()) std::abort();
-  const HostBytes& saved = bytes.is_taken() ? bytes : zeros;
-  api.save_string_buffer(io, saved.text().data(), saved.size());
+  if (count != 0 && !zeros.take()) std::abort();
+  bytes(zeros.text());
+}
+
+HostBytes SavedReader::bytes() {
+  if (failed_) return {};
+  std::size_t size = 0;
+  char* start = api.load_string_buffer(io_, &size);
+  failed_ = start == nullptr || api.is_io_error(io_) != 0;
+  HostBytes loaded = start == nullptr ? HostBytes{} : HostBytes::adopt(start, size);
+  return failed_ ? HostBytes{} : std::move(loaded);
 }
 
 }  // namespace bloomery::redis
