@@ -64,7 +64,7 @@ if(TARGET bloomery_text)
   # A static library cannot name what it needs; those who link it must.
   set(pkgconfig_text_libs "")
   if(NOT BUILD_SHARED_LIBS)
-    set(pkgconfig_text_libs " -lsimdjson -luriparser -lz -lbz2 -llzma -lzstd -llz4 -lroaring")
+    set(pkgconfig_text_libs " -lsimdjson -luriparser -lz -lbz2 -llzma -lzstd -llz4")
   endif()
   configure_file("${PROJECT_SOURCE_DIR}/cmake/bloomery-text.pc.in"
     "${PROJECT_BINARY_DIR}/bloomery-text.pc" @ONLY)

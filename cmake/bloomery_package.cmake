@@ -58,7 +58,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 # The static libraries name nothing themselves. Below: bloomery, bloomery::text, bloomery::redis.
 string(CONCAT CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS
   "libxxhash-dev, "
-  "zlib1g-dev, libbz2-dev, liblzma-dev, libzstd-dev, liblz4-dev, libroaring-dev, "
+  "zlib1g-dev, libbz2-dev, liblzma-dev, libzstd-dev, liblz4-dev, "
   "libsimdjson-dev, liburiparser-dev, libhiredis-dev")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "cmake, pkg-config, libleveldb-dev")
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION

@@ -278,6 +278,29 @@ Result<std::unique_ptr<Decoder>> started(const char* codec) {
 
 }  // namespace
 
+Error cut_short(const char* codec) {
+  return {Code::damaged, std::string("the ") + codec +
+                             " stream is cut short: its end is missing; fetch or make the file "
+                             "again"};
+}
+
+Error damaged_stream(const char* codec, const char* why) {
+  return {Code::damaged, std::string("the ") + codec + " stream is damaged (" + why +
+                             "); fetch or make the file again, or read it as it is if it is not "
+                             "compressed"};
+}
+
+Error garbage_after(const char* codec) {
+  return {Code::damaged,
+          std::string("after the end of the ") + codec +
+              " stream come bytes that are not part of it; cut them off, or fetch the file "
+              "again"};
+}
+
+Error no_memory_for(const char* codec) {
+  return {Code::no_memory, std::string("there is not enough memory to decode ") + codec};
+}
+
 Result<std::unique_ptr<Decoder>> gzip_decoder() { return started<GzipDecoder>("gzip"); }
 Result<std::unique_ptr<Decoder>> bzip2_decoder() { return started<Bzip2Decoder>("bzip2"); }
 Result<std::unique_ptr<Decoder>> xz_decoder() { return started<XzDecoder>("xz"); }

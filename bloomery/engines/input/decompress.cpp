@@ -141,30 +141,4 @@ Result<Recognised> open_decompressor(std::string_view first_bytes, bool) {
   return recognised;
 }
 
-namespace detail {
-
-Error cut_short(const char* codec) {
-  return {Code::damaged, std::string("the ") + codec +
-                             " stream is cut short: its end is missing; fetch or make the file "
-                             "again"};
-}
-
-Error damaged_stream(const char* codec, const char* why) {
-  return {Code::damaged, std::string("the ") + codec + " stream is damaged (" + why +
-                             "); fetch or make the file again, or read it as it is if it is not "
-                             "compressed"};
-}
-
-Error garbage_after(const char* codec) {
-  return {Code::damaged,
-          std::string("after the end of the ") + codec +
-              " stream come bytes that are not part of it; cut them off, or fetch the file "
-              "again"};
-}
-
-Error no_memory_for(const char* codec) {
-  return {Code::no_memory, std::string("there is not enough memory to decode ") + codec};
-}
-
-}  // namespace detail
 }  // namespace bloomery::inline v0
