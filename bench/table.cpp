@@ -22,8 +22,8 @@
 #include <bench/measure.hpp>
 #include <bench/peers.hpp>
 
-#include "../tools/cli/bench_report.hpp"
-#include "../tools/cli/units.hpp"
+#include <tools/cli/report/bench_report.hpp>
+#include <tools/cli/report/units.hpp>
 
 namespace {
 

@@ -27,17 +27,14 @@
 #include <bloomery/detail/bits/kernels.hpp>
 #include <bloomery/error.hpp>
 
-#include "command.hpp"
-#include "help.hpp"
-#include "mapped_set.hpp"
-#include "messages.hpp"
-#include "set_file.hpp"
-#include "suggest.hpp"
+#include <tools/cli/commands/command.hpp>
+#include <tools/cli/commands/help.hpp>
+#include <tools/cli/flags/suggest.hpp>
+#include <tools/cli/report/messages.hpp>
+#include <tools/cli/sets/mapped_set.hpp>
+#include <tools/cli/sets/set_file.hpp>
 
 namespace bloomery::cli {
-
-void refuse(std::string sentence) { throw Failure(Error{Code::bad_input, std::move(sentence)}); }
-
 namespace {
 
 void name_commands(CLI::App& program, std::vector<Command>& commands) {

@@ -1,0 +1,188 @@
+#include "build_order.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+
+#include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
+#include <bloomery/detail/sets/kinds/sharded.hpp>
+
+#include <tools/cli/flags/suggest.hpp>
+#include <tools/cli/input/once_each.hpp>
+#include <tools/cli/input/source_text.hpp>
+#include <tools/cli/report/units.hpp>
+#include <tools/cli/sets/remote_set.hpp>
+#include <tools/cli/sets/set_file.hpp>
+
+#include "command.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+// As that of dedup: of a million strangers, one passes.
+constexpr double default_rate = 1e-6;
+
+const KindRow& row_named(const std::string& name) {
+  if (const KindRow* row = AnySet::find_row(name)) return *row;
+  refuse(unknown_kind(name));
+}
+
+// --allow and the kind cascade belong together.
+const KindRow& row_of(const BuildFlags& flags) {
+  const KindRow& row = row_named(flags.kind.value_or(flags.allow.empty() ? "blocked" : "cascade"));
+  if (row.two_lists && flags.allow.empty())
+    refuse(
+        fmt::format("the kind {} is built from two lists; name the lines that shall not match "
+                    "with --allow FILE",
+                    row.id.name));
+  if (!row.two_lists && !flags.allow.empty())
+    refuse(
+        fmt::format("--allow makes a set of kind cascade, not {}; leave --kind out", row.id.name));
+  return row;
+}
+
+void take_key_rules(Order& order, const BuildFlags& flags, bool strip_cr) {
+  order.keys.cutter = cutter_of(flags.keys);
+  order.keys.skip_bad = flags.keys.skip_bad;
+  order.keys.empty = empty_keys_of(flags.keys);
+  order.keys.empty_chosen = flags.keys.empty.has_value();
+  order.lines = line_rules_of(flags.lines, order.keys.cutter);
+  order.lines.strip_cr = strip_cr;
+}
+
+Order order_like(const BuildFlags& flags) {
+  const bool more = flags.most_count || flags.removable || flags.kind || flags.size.keys ||
+                    flags.size.rate || flags.size.memory || flags.range || flags.shards ||
+                    flags.hash.seed || flags.hash.hardened || flags.lines.crlf;
+  if (more)
+    refuse(
+        "--like takes kind, size, range, hash and key rules from a set file; leave --kind, "
+        "--keys, --rate, --memory, --range, --most-count, --removable, --shards, --seed, "
+        "--hardened "
+        "and --crlf out");
+  const SetFile like = open_set(*flags.like, flags.hash.key_file, Verify::header);
+  if (!flags.allow.empty() || like.set.lists())
+    refuse("a cascade cannot be united with another, so --like is of no use with --allow");
+  Order order;
+  order.row = AnySet::find_row(like.set.kind().name);
+  order.hasher = like.set.hasher();
+  take_key_rules(order, flags, like.set.rules().strip_cr);
+  order.keys.normalizer = normalizer_of(flags.keys, like.set, *flags.like);
+  order.want.range = like.set.range().value_or(Range{});
+  order.want.rate = like.set.rate_asked();
+  if (like.set.kind() == Sharded::id) order.want.shards = like.set.parts().parts.at(0).count;
+  // What grows has the shape of its first part, whatever it has grown to.
+  order.want.keys = like.set.parts().parts.at(0).capacity;
+  if (!order.row->grows) order.shape = like.set.shape_facts();
+  for (const auto& [name, value] : order.shape) {
+    if (name == "counter_bits") order.want.most_count = like.set.most_count();
+    if (name == "selection") order.want.removal = value == "1";
+  }
+  return order;
+}
+
+}  // namespace
+
+void add_build_flags(CLI::App& parser, BuildFlags& flags) {
+  parser.add_option("-o,--output", flags.output.path, "the set file to make")->type_name("F");
+  parser.add_flag("-f,--force", flags.output.force, "replace the set file if there is one");
+  parser
+      .add_option("--kind", flags.kind,
+                  fmt::format("one of {}; blocked by default", fmt::join(kind_names(), ", ")))
+      ->type_name("KIND");
+  add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3; 1e-6 by default");
+  parser.add_option("--range", flags.range, "bitmap and two-bit: which integers")
+      ->type_name("A..B");
+  parser.add_option("--most-count", flags.most_count, "spectral: how far it shall count; 65535")
+      ->type_name("N");
+  parser.add_flag("--removable", flags.removable, "spectral: keys shall be removable");
+  parser.add_flag("--multiset", flags.multiset,
+                  "cuckoo: a line that comes again is one more copy, to be removed by itself");
+  parser.add_option("--shards", flags.shards, "sharded: how many; each at most 64 KiB by default")
+      ->type_name("N");
+  parser.add_option("--like", flags.like, "kind, size, hash and key rules of this set file")
+      ->type_name("F");
+  parser
+      .add_option("--allow", flags.allow,
+                  "lines that shall not match; may be given several times; - is standard input")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+  add_line_flags(parser, flags.lines);
+  add_crlf_flag(parser, flags.lines,
+                "whether a carriage return at the end of a line is part of the key; strip");
+  add_key_flags(parser, flags.keys, "they are left out and counted");
+  add_hash_flags(parser, flags.hash);
+  add_key_file_flag(parser, flags.hash.key_file);
+  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
+  parser.add_flag("--strict", flags.strict, "exit with 3 if the set became overfull");
+  add_speech_flags(parser, flags.speech);
+  add_progress_flag(parser, flags.speech);
+}
+
+namespace {
+
+Order planned_order(const BuildFlags& flags) {
+  const bool remote = flags.output.path && is_remote(*flags.output.path);
+  if (remote && (flags.like || !flags.allow.empty() || flags.size.memory))
+    refuse(
+        "a set on a Redis server is of kind blocked, planned from its keys and --rate; leave "
+        "--like, --allow and --memory out");
+  if (flags.like) return order_like(flags);
+  Order order;
+  order.row = &row_of(flags);
+  order.remote = remote;
+  if (remote && order.row->id != BlockedBloom::id)
+    refuse(fmt::format("a set on a Redis server is of kind blocked, not {}; leave --kind out",
+                       order.row->id.name));
+  order.want = want_of(flags.size);
+  if (flags.shards && order.row->id != Sharded::id) refuse("--shards is for the kind sharded");
+  if (flags.shards) order.want.shards = parse_keys("--shards", *flags.shards).value();
+  order.hasher = hasher_of(flags.hash);
+  take_key_rules(order, flags, crlf_of(flags.lines, Crlf::strip) == Crlf::strip);
+  order.keys.normalizer = normalizer_of(flags.keys);
+  if ((flags.most_count || flags.removable) && order.row->id.name != "spectral")
+    refuse("--most-count and --removable are for the kind spectral");
+  if (flags.most_count)
+    order.want.most_count = parse_keys("--most-count", *flags.most_count).value();
+  order.want.removal = flags.removable;
+  if (order.row->input == InputForm::hashed) {
+    if (flags.range) refuse("--range is for the kinds bitmap and two-bit");
+    if (order.row->built && flags.size.keys)
+      refuse(fmt::format("a {} set is built from all its lines and counts them; leave --keys out",
+                         order.row->id.name));
+    if (order.row->whole_hashes && flags.size.rate)
+      refuse(fmt::format("the kind {} {}; leave --rate out", order.row->id.name,
+                         order.row->exact ? "is exact" : "keeps whole hashes and has no rate"));
+    // Memory without a rate: the rate is what memory and keys give, where keys are known.
+    const bool rate_from_memory = order.want.memory_bytes > 0 && !order.row->grows;
+    if (order.want.rate == 0 && !rate_from_memory && !order.row->whole_hashes)
+      order.want.rate = default_rate;
+    return order;
+  }
+  if (order.keys.normalizer)
+    refuse(fmt::format("the kind {} holds integers, which have one spelling; leave --normalize out",
+                       order.row->id.name));
+  if (flags.size.keys || flags.size.rate)
+    refuse(fmt::format(
+        "the kind {} is exact and planned from its --range; leave --keys and --rate out",
+        order.row->id.name));
+  if (flags.range) order.want.range = parse_range("--range", *flags.range).value();
+  return order;
+}
+
+}  // namespace
+
+Order order_of(const BuildFlags& flags) {
+  Order order = planned_order(flags);
+  if (flags.multiset) expect_copies(*order.row);
+  return order;
+}
+
+void note_rules(AnySet& set, const Order& order) {
+  set.rules().strip_cr = order.lines.strip_cr;
+  if (order.keys.normalizer) set.rules().normalisation = order.keys.normalizer->name();
+  set.rules().made_from = source_text(order.keys.cutter, order.lines, WholeLines::list);
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,334 @@
+// bloomery add, bloomery remove: change a set file by lines.
+//
+//    lock F --> open F (a copy) --> add or remove every line --> save under F's name
+//
+// If the set is wrong: F stays the old file until the new one is whole, whatever happens between;
+//          a refused line (no integer, a full set) leaves F as it was.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include <bloomery/any_set.hpp>
+#include <bloomery/text/lines.hpp>
+
+#include <tools/cli/flags/flags.hpp>
+#include <tools/cli/input/inputs.hpp>
+#include <tools/cli/input/line_feed.hpp>
+#include <tools/cli/input/once_each.hpp>
+#include <tools/cli/input/set_lines.hpp>
+#include <tools/cli/input/source_text.hpp>
+#include <tools/cli/report/false_matches.hpp>
+#include <tools/cli/report/progress.hpp>
+#include <tools/cli/report/report.hpp>
+#include <tools/cli/report/units.hpp>
+#include <tools/cli/sets/file_lock.hpp>
+#include <tools/cli/sets/remote_set.hpp>
+#include <tools/cli/sets/set_file.hpp>
+
+#include "command.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct ChangeFlags {
+  std::string set;
+  bool quiet = false;
+  bool strict = false;
+  bool multiset = false;
+  LineFlags lines;
+  KeyFlags keys;
+  Word key_file;
+  SpeechFlags speech;
+  std::vector<std::string> files;
+};
+
+constexpr const char* add_story =
+    R"(F keeps its kind, size, hash, rule for carriage returns and normalisation, which
+lines obey; -k, --csv and --json-key take a part of each line. F is replaced in one
+step when all lines are in: a run that fails or is killed leaves it as it was.
+Two that change F at the same time wait for each other.
+
+F may be a set on a Redis server, redis://[:password@]host[:port]/database/name,
+that others use at the same time: lines are in it at once, also those before an
+error. The report then has in_doubt too: lines whose answer was lost with a
+connection.
+
+A cuckoo set gets one copy of each line, however often it comes in this run, beside
+those it has; --multiset makes every line a copy, to be removed by itself. Eight
+copies of a line are the most.
+
+A set that gets more keys than it was planned for takes them all the same, with a
+warning; --strict makes that exit code 3. A cuckoo set can be full: that is an
+error, and F stays as it was. Sets that are built at once take no more keys.
+
+The report on standard output: that of build, with lines_in and fresh (lines that
+were surely new); with --skip-bad bad_in, of a normalised set not_normalized
+
+Exit codes: 0 good, 2 error, 3 overfull with --strict.
+
+Examples:
+  bloomery add seen.bloom today.txt
+  bloomery add --csv --column id ids.bloom new.csv
+)";
+
+constexpr const char* remove_story =
+    R"(For kinds that can forget: counting, cuckoo, bitmap, two-bit, and spectral when
+built with --removable. One copy of each line is taken away; exact maps forget the
+integer altogether.
+
+A line that is surely absent is passed over and counted. Remove only what was
+added: on approximate kinds a stranger that looks like a member (at the rate that
+`info` calls rate now) takes away what members need, and nothing can tell. How many
+of those removed probably were strangers is told from half a line on, by the lines
+that were absent; with --strict F then stays as it was, and the exit code is 3.
+
+F is replaced in one step when all lines are through: a run that fails or is killed
+leaves it as it was. Two that change F at the same time wait for each other.
+
+The report on standard output: that of build, with lines_in, removed, absent and
+expected_false (removed, and probably never added); with --skip-bad bad_in, of a
+normalised set not_normalized
+
+Exit codes: 0 something was removed, 1 nothing was there, 2 error; 3, with --strict,
+half a line or more would be removed wrongly, and nothing was.
+
+Examples:
+  bloomery remove sessions.set expired.txt
+)";
+
+void add_common_flags(CLI::App& parser, ChangeFlags& flags) {
+  add_line_flags(parser, flags.lines);
+  add_key_flags(parser, flags.keys, "they are left out and counted");
+  add_same_keys_flag(parser, flags.keys);
+  add_key_file_flag(parser, flags.key_file);
+  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
+  add_speech_flags(parser, flags.speech);
+  add_progress_flag(parser, flags.speech);
+}
+
+When progress_wanted(const ChangeFlags& flags) {
+  return flags.quiet ? When::never : progress_of(flags.speech);
+}
+
+// Calls verb(keys, inputs) for every batch; returns the number of lines.
+template <class Verb>
+std::uint64_t each_key_batch(const ChangeFlags& flags, SetLines& keys, Messages& messages,
+                             Verb&& verb) {
+  const LineSource source{flags.files,
+                          keys.line_rules(flags.lines),
+                          progress_wanted(flags),
+                          {},
+                          keys.keys().when_alone()};
+  return each_batch(source, messages,
+                    [&](Lines batch, const Inputs& inputs) {
+                      keys.hand(batch, inputs, [&](auto span) { verb(span, inputs); });
+                      return true;
+                    })
+      .lines;
+}
+
+// What both verbs do around theirs.
+class Change {
+ public:
+  Change(const ChangeFlags& flags, std::string_view command, Messages& messages)
+      : flags_(flags), messages_(messages) {
+    if (!is_remote(flags.set)) {
+      lock_.emplace(flags.set, messages);
+      // Of a file that cannot be watched the next line says why.
+      if (auto watch = FileWatch::begin(flags.set)) watch_.emplace(std::move(*watch));
+    }
+    file_.emplace(opened());
+    expect_line_keys(file_->set, flags.set);
+    expect_lines(flags.files);
+    expect_input(flags.files, fmt::format("{} F", command));
+    if (!is_remote(flags.set)) expect_creatable(flags.set, true);
+  }
+
+  AnySet& set() { return file_->set; }
+  const RedisSet* remote() const { return file_->remote.get(); }
+  // A set without keys may get those of any source.
+  void note_source() {
+    if (set().adds() > 0 || file_->remote) return;
+    const FieldCutter cutter = cutter_of(flags_.keys);
+    const std::string source =
+        source_text(cutter, line_rules_of(flags_.lines, cutter), WholeLines::list);
+    const auto known = parts_of(set().rules().made_from);
+    if (!known || !known->can_match(parts_of(source).value())) set().rules().made_from = source;
+  }
+  // What was added to a set on a server is there already.
+  void save() {
+    if (file_->remote) return file_->remote->tell_adds().value();
+    const Progress writing(messages_, progress_wanted(flags_), Phase{"writing " + flags_.set});
+    save_set(flags_.set, *file_, Overwrite::replace, [this] { return check_ours(); });
+  }
+  // The rest of the report is the verb's.
+  Report described(std::uint64_t lines, const SetLines& keys) const {
+    Report report;
+    describe(report, file_->set);
+    report.count("lines_in", lines);
+    report_keys(report, keys.keys());
+    return report;
+  }
+  void print(Report report) const {
+    if (flags_.quiet && !flags_.speech.json) return;
+    const auto passed = std::chrono::steady_clock::now() - start_;
+    report.seconds("seconds", std::chrono::duration<double>(passed).count());
+    print_out(flags_.speech.json ? report.as_json() : report.as_text());
+  }
+
+ private:
+  SetFile opened() const {
+    const Progress reading(messages_, progress_wanted(flags_), Phase{"reading " + flags_.set});
+    return is_remote(flags_.set) ? open_live_set(flags_.set, flags_.key_file, Verify::checksums)
+                                 : open_set_to_change(flags_.set, flags_.key_file);
+  }
+  // Nothing is saved over what somebody else has put there or written to it.
+  Result<void> check_ours() const {
+    bool ours = lock_->holds(flags_.set);
+    if (watch_) ours = watch_->expect_unchanged(flags_.set).has_value() && ours;
+    if (ours) return {};
+    return Error{Code::mismatch,
+                 fmt::format("{} was changed, replaced or removed by another program during this "
+                             "run, and is left as it is now; run again",
+                             flags_.set)};
+  }
+
+  const ChangeFlags& flags_;
+  Messages& messages_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::optional<FileLock> lock_;
+  std::optional<FileWatch> watch_;
+  std::optional<SetFile> file_;
+};
+
+Exit run_add(const ChangeFlags& flags, Messages& messages) {
+  obey(flags.speech, messages);
+  Change change(flags, "add", messages);
+  AnySet& set = change.set();
+  // A kind that cannot says so also when no line comes.
+  if (set.input() == InputForm::hashed)
+    if (const auto none = set.add_all(std::span<const std::string_view>()); !none)
+      refuse_file(flags.set, none.error());
+  const bool was_overfull = set.overfull();
+  bool warned = false;
+  std::uint64_t fresh = 0;
+  const KindRow& row = *AnySet::find_row(set.kind().name);
+  if (flags.multiset) expect_copies(row);
+  OnceEach once(row, flags.multiset);
+  change.note_source();
+  SetLines set_lines(set, flags.set, flags.keys, Outside::refused);
+  const std::uint64_t lines =
+      each_key_batch(flags, set_lines, messages, [&](auto keys, const Inputs& inputs) {
+        const auto added = set.add_all(once.first_ones(keys));
+        if (!added && added.error().code == Code::full)
+          refuse(
+              fmt::format("{}: the set is full; a line from {} on of {} found no room. {} is as "
+                          "it was: build a larger set",
+                          flags.set, inputs.first_line(), inputs.name(), flags.set));
+        if (!added && change.remote() != nullptr) throw Failure(added.error());
+        if (!added) refuse_file(flags.set, added.error());
+        fresh += *added;
+        if (warned || !set.overfull()) return;
+        warned = true;
+        messages.warning(fmt::format(
+            "{} {}: it was planned for {} keys; strangers pass at {} now, {} was asked for. Build "
+            "a larger set{}",
+            flags.set, was_overfull ? "was overfull before" : "is overfull now",
+            print_count(set.capacity()), print_rate(set.rate_now()), print_rate(set.rate_asked()),
+            change.remote() != nullptr ? "" : ", or one of kind scalable"));
+      });
+  if (lines > 0) change.save();
+  warn_empty(messages, set_lines.keys(), set_lines.keys().empty(), "not added", "adds it");
+  if (change.remote() != nullptr)
+    warn_in_doubt(*change.remote(), "they are in the set now", messages);
+  Report report = change.described(lines, set_lines);
+  report.count("fresh", fresh);
+  if (change.remote() != nullptr) report.count("in_doubt", change.remote()->in_doubt());
+  change.print(std::move(report));
+  return flags.strict && set.overfull() ? Exit::overfull : Exit::good;
+}
+
+void warn_of_strangers(const FalseMatches& found, std::uint64_t removed, bool kept,
+                       Messages& messages) {
+  messages.warning(fmt::format(
+      "about {} of {} removed lines were probably never added: {}. {}",
+      print_about(found.expected()), print_count(removed), found.cause(),
+      kept ? "It stays as it was, because of --strict"
+           : "What they took away others need, so members may be missing now; build the set again, "
+             "with a lower --rate"));
+}
+
+Exit run_remove(const ChangeFlags& flags, Messages& messages) {
+  obey(flags.speech, messages);
+  Change change(flags, "remove", messages);
+  AnySet& set = change.set();
+  // A kind that cannot says so also when no line comes.
+  if (set.input() == InputForm::hashed)
+    if (const auto none = set.remove_all(std::span<const std::string_view>()); !none)
+      refuse_file(flags.set, none.error());
+  AskedLines asked;
+  // Before: what is removed takes bits away.
+  const bool overfull = set.overfull();
+  const double rate = set.exact() ? 0 : overfull ? set.rate_now() : set.expected_rate_now();
+  SetLines set_lines(set, flags.set, flags.keys);
+  const std::uint64_t lines =
+      each_key_batch(flags, set_lines, messages, [&](auto keys, const Inputs&) {
+        asked.lines += keys.size();
+        const auto gone = set.remove_all(keys);
+        if (!gone) refuse_file(flags.set, gone.error());
+        asked.matched += *gone;
+      });
+  FalseMatches found;
+  found.add(flags.set, rate, overfull, asked);
+  found.of_all(asked);
+  const bool keep = flags.strict && found.worth_telling();
+  if (found.worth_telling()) warn_of_strangers(found, asked.matched, keep, messages);
+  if (keep) return Exit::overfull;
+  if (asked.matched > 0) change.save();
+  const InputKeys& keys = set_lines.keys();
+  warn_empty(messages, keys, keys.empty(), "passed over", "removes it");
+  if (asked.absent() > 0)
+    messages.warning(fmt::format("{} of {} lines were not in {}", print_count(asked.absent()),
+                                 print_count(lines), flags.set));
+  Report report = change.described(lines, set_lines);
+  report.count("removed", asked.matched);
+  report.count("absent", asked.absent());
+  report.real("expected_false", found.expected());
+  change.print(std::move(report));
+  return asked.matched > 0 ? Exit::good : Exit::nothing_found;
+}
+
+}  // namespace
+
+Command add_command(CLI::App& program) {
+  auto flags = std::make_shared<ChangeFlags>();
+  CLI::App* parser = program.add_subcommand("add", "add lines to a set file");
+  add_common_flags(*parser, *flags);
+  parser->add_flag("--strict", flags->strict, "exit with 3 if the set is overfull");
+  parser->add_flag("--multiset", flags->multiset,
+                   "cuckoo: a line that comes again is one more copy, to be removed by itself");
+  return {parser,
+          "add [FLAGS] F [FILE...]",
+          add_story,
+          {.needed = {{"F", &flags->set}}, .rest = &flags->files},
+          [flags](Messages& messages) { return run_add(*flags, messages); }};
+}
+
+Command remove_command(CLI::App& program) {
+  auto flags = std::make_shared<ChangeFlags>();
+  CLI::App* parser = program.add_subcommand("remove", "take lines out of a set file");
+  add_common_flags(*parser, *flags);
+  parser->add_flag("--strict", flags->strict,
+                   "exit with 3 and change nothing if half a line or more is probably wrong");
+  return {parser,
+          "remove [FLAGS] F [FILE...]",
+          remove_story,
+          {.needed = {{"F", &flags->set}}, .rest = &flags->files},
+          [flags](Messages& messages) { return run_remove(*flags, messages); }};
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,56 @@
+#include "dedup_files.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <tools/cli/input/inputs.hpp>
+
+#include "command.hpp"
+
+namespace bloomery::cli {
+
+std::uint64_t bytes_of_whole_lines(const std::string& path, std::string_view delimiter) {
+  constexpr std::uint64_t step = 1 << 16;
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return 0;
+  std::uint64_t end = static_cast<std::uint64_t>(file.tellg());
+  std::string chunk;
+  while (end > 0) {
+    const std::uint64_t begin = end > step ? end - step : 0;
+    chunk.resize(end - begin);
+    file.seekg(static_cast<std::streamoff>(begin));
+    if (!file.read(chunk.data(), static_cast<std::streamsize>(chunk.size()))) break;
+    const std::size_t last = chunk.rfind(delimiter);
+    if (last != std::string::npos) return begin + last + delimiter.size();
+    // A delimiter may lie across two steps.
+    end = begin == 0 ? 0 : begin + delimiter.size() - 1;
+  }
+  return 0;
+}
+
+std::uint64_t size_of(const std::string& path) {
+  std::error_code failed;
+  const bool exists = std::filesystem::exists(path, failed);
+  const std::uint64_t bytes = exists ? std::filesystem::file_size(path, failed) : 0;
+  if (failed) refuse(fmt::format("{} cannot be looked at: {}", path, failed.message()));
+  return bytes;
+}
+
+void put_in_place(LineWriter& out, const FileWatch& watch) {
+  const std::string& path = out.name();
+  if (!watch.names(path) || !watch.expect_unchanged(path))
+    refuse(
+        fmt::format("{} was changed by another program while it was read, and is left as it is "
+                    "now; run again when nobody writes to it",
+                    path));
+  close_output(out);
+  if (!watch.expect_unchanged(path))
+    refuse(
+        fmt::format("{} was changed by another program in the moment in which it was replaced; "
+                    "what was written to the old file then is lost",
+                    path));
+}
+
+}  // namespace bloomery::cli

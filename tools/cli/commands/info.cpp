@@ -1,0 +1,200 @@
+// bloomery info: what a set file is, how full it is, and what its answers are worth.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <memory>
+
+#include <bloomery/any_set.hpp>
+
+#include <tools/cli/flags/flags.hpp>
+#include <tools/cli/report/progress.hpp>
+#include <tools/cli/report/report.hpp>
+#include <tools/cli/report/units.hpp>
+#include <tools/cli/sets/measured_rate.hpp>
+#include <tools/cli/sets/remote_set.hpp>
+#include <tools/cli/sets/set_file.hpp>
+
+#include "command.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct InfoFlags {
+  std::string set;
+  Word measure;
+  Word seed;
+  Word key_file;
+  SpeechFlags speech;
+};
+
+// Without a number of strangers the answer shall not be long in coming.
+constexpr double default_seconds = 10;
+
+constexpr const char* story = R"(The file is read with all its checksums first.
+
+  keys            that were surely new when they were added
+  keys estimated  from the bits alone
+  capacity        keys it was planned for; for exact maps, the integers of its range
+  bits per key    of the keys that are in it
+  rate asked      chance that a stranger passes once it holds its capacity
+  rate now        the same now, from the bits alone
+  room left       capacity less keys; infinite for kinds that grow
+  allowed         keys of the allow list of a cascade
+  exceptions      those of them that its filter matches: they are listed, and let pass
+  made from       which part of a line the keys are, as flags; of states always there
+  stuck counters  that reached their end and are never lowered again
+
+--measure asks the set about strangers, random texts of 16 bytes from --seed, and
+tells how many passed: strangers, strangers passed, measured rate, and measured low
+and measured high, between which the true rate is, 95 times of 100. --measure=N asks
+N; without N so many that the rate is known to about 5 %, for at most 10 seconds.
+Exact kinds let none pass, and nothing is measured.
+
+A number that does not exist (the rate of nothing, the estimate of a set with every bit
+set) is `unknown` or `infinite` here and null in JSON.
+
+Exit codes: 0 good, 2 error.
+
+Examples:
+  bloomery info seen.bloom
+  bloomery info --json seen.bloom | jq .rate_now
+  bloomery info --measure=10M seen.bloom
+)";
+
+std::string hexadecimal(const Uuid& uuid) {
+  std::string text;
+  for (std::size_t i = 0; i < uuid.size(); ++i)
+    text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+  return text;
+}
+
+void describe_keys(Report& report, const SetFile& file) {
+  const AnySet& set = file.set;
+  if (set.input() == InputForm::hashed) {
+    if (set.hasher().mode() == HashMode::fast)
+      report.count("seed", set.hasher().seed());
+    else
+      report.text("secret_key", file.key_is_elsewhere ? "in a key file"
+                                : file.remote         ? "on the server"
+                                                      : "in the set file");
+  }
+  report.text("key_form", std::string(name_of(set.rules().form)));
+  if (set.input() == InputForm::hashed)
+    report.text("crlf", set.rules().strip_cr ? "strip" : "keep");
+  if (!set.rules().normalisation.empty()) report.text("normalisation", set.rules().normalisation);
+  if (!set.rules().made_from.empty()) report.text("made_from", set.rules().made_from);
+}
+
+// The facts are written for people; those that are numbers are numbers in the report.
+void describe_shape(Report& report, const AnySet& set) {
+  for (const auto& [words, value] : set.shape_facts()) {
+    std::string name = words;
+    std::replace(name.begin(), name.end(), ' ', '_');
+    std::uint64_t number = 0;
+    const char* const end = value.data() + value.size();
+    const auto read = std::from_chars(value.data(), end, number);
+    if (read.ec == std::errc{} && read.ptr == end)
+      report.count("shape_" + name, number);
+    else
+      report.text("shape_" + name, value);
+  }
+}
+
+// What --measure and --seed say, read before the file: a wrong word shall not wait for it.
+struct MeasureOrder {
+  bool wanted = false;
+  std::uint64_t strangers = 0;  // 0: by the rate
+  std::uint64_t seed = 1;
+};
+
+MeasureOrder measure_order(const InfoFlags& flags) {
+  if (!flags.measure) {
+    if (flags.seed) refuse("--seed is for the strangers of --measure");
+    return {};
+  }
+  MeasureOrder order{.wanted = true};
+  if (!flags.measure->empty()) order.strangers = parse_keys("--measure", *flags.measure).value();
+  if (flags.seed) order.seed = parse_seed("--seed", *flags.seed).value();
+  return order;
+}
+
+void measure(Report& report, const AnySet& set, const MeasureOrder& order, const InfoFlags& flags,
+             Messages& messages) {
+  if (set.exact()) return report.text("measured", "nothing; the kind is exact");
+  const std::uint64_t most =
+      order.strangers > 0 ? order.strangers : strangers_to_measure(set.rate_now());
+  constexpr std::uint64_t bytes_each = 16;
+  Progress progress(messages, progress_of(flags.speech),
+                    {"measuring", most * bytes_each, "strangers"});
+  const Measurement found =
+      measure_rate(set, order.seed, most,
+                   order.strangers > 0 ? std::numeric_limits<double>::infinity() : default_seconds,
+                   [&](std::uint64_t asked) { progress.update(asked * bytes_each, asked); });
+  report.count("strangers", found.strangers);
+  report.count("strangers_passed", found.passed);
+  report.rate("measured_rate", found.rate());
+  report.rate("measured_low", found.low());
+  report.rate("measured_high", found.high());
+  report.count("measured_seed", order.seed);
+}
+
+Exit run(const InfoFlags& flags, Messages& messages) {
+  obey(flags.speech, messages);
+  const MeasureOrder order = measure_order(flags);
+  Progress reading(messages, progress_of(flags.speech), Phase{"reading " + flags.set});
+  const SetFile file = open_live_set(flags.set, flags.key_file, Verify::checksums);
+  reading.finish();
+  const AnySet& set = file.set;
+  Report report;
+  describe(report, set);
+  if (order.wanted) measure(report, set, order, flags, messages);
+  const std::uint64_t keys = set.adds();
+  // What grows always has room; what is built from two lists takes no more.
+  if (AnySet::find_row(set.kind().name)->grows)
+    report.real("room_left", std::numeric_limits<double>::infinity());
+  else if (set.lists())
+    report.count("room_left", 0);
+  else
+    report.count("room_left", set.capacity() > keys ? set.capacity() - keys : 0);
+  report.flag("overfull", set.overfull());
+  // The shape of an exact map is its range.
+  if (!set.range()) describe_shape(report, set);
+  if (const auto stuck = set.stuck()) report.count("stuck_counters", *stuck);
+  if (const auto range = set.range())
+    report.text("range", fmt::format("{}..{}", range->low, range->high));
+  describe_keys(report, file);
+  if (file.remote) {
+    describe_remote(report, *file.remote);
+  } else {
+    std::error_code unseen;
+    report.bytes("file_bytes", std::filesystem::file_size(flags.set, unseen));
+    report.text("uuid", hexadecimal(file.uuid));
+  }
+  print_out(flags.speech.json ? report.as_json() : report.as_text());
+  return Exit::good;
+}
+
+}  // namespace
+
+Command info_command(CLI::App& program) {
+  auto flags = std::make_shared<InfoFlags>();
+  CLI::App* parser = program.add_subcommand("info", "kind, size, fill and rate of a set file");
+  parser->add_option("--measure", flags->measure, "ask it with N strangers and tell how many pass")
+      ->type_name("N")
+      ->expected(0, 1);
+  parser->add_option("--seed", flags->seed, "seed of the strangers; 1 by default")->type_name("N");
+  add_key_file_flag(*parser, flags->key_file);
+  add_speech_flags(*parser, flags->speech);
+  add_progress_flag(*parser, flags->speech);
+  return {parser,
+          "info [FLAGS] F",
+          story,
+          {.needed = {{"F", &flags->set}}},
+          [flags](Messages& messages) { return run(*flags, messages); }};
+}
+
+}  // namespace bloomery::cli

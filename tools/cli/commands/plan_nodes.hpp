@@ -1,0 +1,26 @@
+// bloomery plan --nodes: a set shared on a Redis Cluster, on paper.
+#pragma once
+
+#include <tools/cli/flags/flags.hpp>
+#include <tools/cli/report/report.hpp>
+
+namespace CLI {
+class App;
+}
+
+namespace bloomery::cli {
+
+struct NodesFlags {
+  Word nodes;  // given but empty: as few as do
+  Word replicas;
+  Word network;
+
+  bool given() const { return nodes.has_value(); }
+};
+void add_nodes_flags(CLI::App& parser, NodesFlags& flags);
+// Refuses flags that belong to --nodes and stand without it.
+void expect_nodes(const NodesFlags& flags);
+
+Report nodes_report(const NodesFlags& flags, const Want& want);
+
+}  // namespace bloomery::cli

@@ -1,0 +1,284 @@
+#include "dedup_flags.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <CLI/App.hpp>
+#include <filesystem>
+#include <map>
+
+#include <tools/cli/report/refuse.hpp>
+#include <tools/cli/report/units.hpp>
+#include <tools/cli/sets/remote_set.hpp>
+
+namespace bloomery::cli {
+namespace {
+
+bool is_same_file(const std::string& one, const std::string& other) {
+  std::error_code unseen;
+  if (one == "-") return std::filesystem::equivalent("/proc/self/fd/0", other, unseen);
+  // What is there is known by its number; a pipe (/dev/fd/63) has no path.
+  if (std::filesystem::exists(one, unseen) && std::filesystem::exists(other, unseen))
+    return std::filesystem::equivalent(one, other, unseen);
+  return full_path(one) == full_path(other);
+}
+
+// What a set that others share cannot be.
+void expect_shareable(const DedupFlags& flags) {
+  if (flags.exact || flags.window || flags.size.memory)
+    refuse(
+        "a set on a Redis server is neither exact nor a window, and its size is planned from "
+        "--keys and --rate; leave --exact, --window and --memory out");
+  if (flags.repeated)
+    refuse(
+        "--repeated cannot be used with a set on a Redis server: what others have printed would "
+        "be told as repeats of this run; use --dups");
+  if (flags.checkpoint)
+    refuse("a set on a Redis server remembers every line at once; leave --checkpoint out");
+}
+
+void expect_together(const DedupFlags& flags) {
+  if (flags.state && is_remote(*flags.state)) expect_shareable(flags);
+  if (flags.checkpoint && !flags.state)
+    refuse("--checkpoint saves a state; name it with --state F");
+  if (flags.checkpoint && flags.keys.skip_bad)
+    refuse(
+        "--checkpoint cannot be used with --skip-bad: lines without a key are not remembered, and "
+        "a run that is gone on with would print them again");
+  if (flags.checkpoint && (flags.repeated || flags.dups))
+    refuse(
+        "--checkpoint cannot be used with --repeated or --dups: a run that is gone on with would "
+        "take what it had read before for repeats");
+  const bool prints = !flags.in_place && (!flags.output.path || *flags.output.path == "-");
+  if (flags.dups && *flags.dups == "-" && prints)
+    refuse(
+        "--dups - would mix the repeats with the other lines; give -o a file, or use --repeated");
+  if (flags.state)
+    refuse_compressed(flags.output.path,
+                      "with --state it is gone on with where it ends; give it a name that is not "
+                      "compressed");
+  if (flags.size.memory)
+    for (const Word& path : {flags.output.path, flags.dups})
+      refuse_compressed(path,
+                        "that takes memory beside --memory; pipe the lines through a "
+                        "compressor instead");
+  if (!flags.in_place) return;
+  if (flags.state)
+    refuse(
+        "--in-place and --state exclude each other: a second run would find every line in the "
+        "state, and empty the files; use --output");
+  if (flags.output.path || flags.repeated)
+    refuse("--in-place writes the kept lines back; leave --output and --repeated out");
+  if (flags.files.empty()) refuse("--in-place needs the files to replace");
+  std::map<std::pair<dev_t, ino_t>, std::string> seen;
+  for (const std::string& path : flags.files) {
+    if (!is_plain_file(path))
+      refuse(fmt::format("--in-place replaces files, and {} is not a file", path));
+    struct stat facts {};
+    if (::stat(path.c_str(), &facts) != 0) continue;  // told by who reads it
+    const auto [before, first] = seen.try_emplace({facts.st_dev, facts.st_ino}, path);
+    if (!first)
+      refuse(
+          fmt::format("{} and {} are one file: all its lines would be repeats the second time; "
+                      "name it once",
+                      before->second, path));
+  }
+}
+
+// Refuses two names for one file where the one would be lost to the other.
+void expect_apart(const DedupFlags& flags) {
+  struct Named {
+    std::string flag;
+    std::string path;
+  };
+  std::vector<Named> written;
+  std::vector<std::string> inputs = flags.files;
+  if (inputs.empty()) inputs.push_back("-");
+  if (flags.state && !is_remote(*flags.state)) written.push_back({"--state", *flags.state});
+  if (flags.output.path && *flags.output.path != "-")
+    written.push_back({"--output", *flags.output.path});
+  if (flags.dups && *flags.dups != "-") written.push_back({"--dups", *flags.dups});
+  std::vector<std::string> read;
+  for (const std::string& path : flags.against)
+    if (!is_remote(path) && path != "-") read.push_back(path);
+  if (flags.hash.key_file) read.push_back(*flags.hash.key_file);
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j)
+      if (is_same_file(written[i].path, written[j].path))
+        refuse(fmt::format("{} and {} name the same file, {}", written[j].flag, written[i].flag,
+                           written[i].path));
+    for (const std::string& path : read)
+      if (is_same_file(path, written[i].path))
+        refuse(fmt::format("{} is read by this command; give {} another name", written[i].path,
+                           written[i].flag));
+    for (const std::string& path : inputs)
+      if (is_same_file(path, written[i].path))
+        refuse(fmt::format("{} is an input; give {} another name{}", written[i].path,
+                           written[i].flag,
+                           written[i].flag == "--output" && !flags.state
+                               ? ", or use --in-place to replace the file"
+                               : ""));
+  }
+}
+
+}  // namespace
+
+const char* const dedup_story =
+    R"(Lines come out in the order they came in, while they come in. A line is
+remembered as its 64-bit hash, in 7.5 to 11.3 bytes. A new line is lost when all
+64 bits agree with those of another: 0.03 lines of a thousand million.
+--exact remembers 128-bit hashes, 19 to 25 bytes a line, and loses nothing (use
+--exact --hardened if somebody may choose lines to collide). --rate takes a Bloom
+filter instead, 4 bytes a line at 1e-6, and loses new lines with at most that
+chance. The report tells how many lines were probably lost; from half a line on
+there is a warning.
+
+The set grows as lines come; nobody needs to know how many. (With --rate, files
+are sampled to size it, unless --keys is given.) --memory is a hard cap on the
+whole program, but for a line longer than 256 KiB, which is held whole beside it.
+If the lines do not fit, files are refused before anything is printed. A pipe that
+brings more than fits is an error at that moment, with --rate a warning.
+--strict makes it exit code 3 when the set is overfull, and whenever half a line
+or more was probably lost, by it or by a set of --against.
+
+--state F keeps the set in a file: lines that an earlier run printed are repeats.
+With --output the two always agree. F is saved every 60 seconds (--checkpoint),
+after the output was synced, with the length of the output in it; a run that was
+killed is run again with the same words, cuts the output to that length and goes
+on, and what comes out is the same. A later run with the same F and the same
+output goes on behind what is there. Without --output F is saved at the end, or
+at each --checkpoint. A new F has a keyed hash with a fresh secret key, so that
+nobody who cannot read it can choose lines that collide; --seed takes the fast one.
+
+--state redis://[:password@]host[:port]/database/name shares the set with other
+runs, on a Redis server or Redis Cluster: of all workers that read a line exactly
+one prints it. The first makes the set, for --keys (at least 1M by itself): it
+does not grow. Lines go behind what is in --output. When the server is gone for
+10 s (?timeout=5s behind the name), the run ends with exit code 2; every line the
+set has was printed, and the same words go on. Lines whose answer was lost are
+printed and counted as in_doubt. A worker that is killed with -9 may have added
+lines that it did not print. The password may stand in BLOOMERY_REDIS_PASSWORD.
+
+--window N forgets: a line is a repeat if it came among the last N different
+ones; --window 24h: if it came in that time (with --keys, the most lines in it).
+
+--distinct prints one number: how many lines dedup would print. --count prints
+COUNT, a tab and the first line of each key, in the order of these; --top N the N
+most frequent, most frequent first. --unique prints the lines that came exactly
+once; --keep last the last of equal lines instead of the first, in its place. All
+but --distinct are exact: they go by 128-bit hashes, 35 to 46 bytes of memory for
+each different line, and print when all was read. Lines wait in memory, or beyond
+16 MiB in a file without a name in TMPDIR, at most three times the different lines.
+
+The key of a line is the whole line, or a part of it (--field, --csv, --json-key),
+spelled in one way if wanted (--normalize); what is printed is the line as it came,
+but UTF-16 as UTF-8, and without a byte order mark. Lines whose key is empty or null
+are no repeats of each other (--empty). A CSV header is printed once. --against F
+drops what a set file has, by the spelling that is stored in F; or what a plain text
+list has, compressed or not, whose lines are keys as they are, in the spelling of
+this run.
+
+The report (--stats, --json, or when standard error is a terminal):
+  lines_in, lines_out, repeats, memory_bytes, rate_now, expected_lost, seconds,
+  bytes_in; with --count, --unique and --keep last also distinct, spool_bytes
+
+Exit codes: 0 good, 2 error; 3, with --strict, the set is overfull or half a line or
+more was probably lost.
+
+Examples:
+  bloomery dedup access.log > once.log
+  bloomery dedup --stats *.gz > once.txt
+  bloomery dedup --exact -o unique.txt names.txt
+  bloomery dedup -i names.txt                   # only the repeats
+  bloomery dedup --top 10 names.txt             # the most frequent, with counts
+  bloomery dedup --keep last --csv --column id changes.csv
+  bloomery dedup --state seen.bloom -o new.txt today.txt
+  bloomery dedup --against blocked.bloom mails.txt
+  bloomery dedup --state redis://localhost/0/seen -n 10M part1.txt
+  bloomery dedup --csv --column email --normalize email people.csv
+  tail -f log | bloomery dedup --window 24h -n 10M
+  find . -print0 | bloomery dedup -0
+)";
+
+void add_dedup_flags(CLI::App& parser, DedupFlags& flags) {
+  add_size_flags(parser, flags.size,
+                 "a Bloom filter: smaller, with this chance that a new line is lost");
+  parser.get_option("--memory")
+      ->description("most memory for the whole program: 512M, 2G (binary units)");
+  parser.add_flag("--exact", flags.exact,
+                  "lose no line; 19 to 25 bytes of memory for each different one");
+  parser.add_flag("-i,--repeated", flags.repeated, "print the repeats instead of the first ones");
+  parser.add_option("-D,--dups", flags.dups, "write the repeats to this file as well")
+      ->type_name("FILE");
+  parser.add_option("--state", flags.state, "remember lines in this set file from run to run")
+      ->type_name("F");
+  parser
+      .add_option("--checkpoint", flags.checkpoint,
+                  "how often the state is saved: 60s, 5min; 60s by default with --output")
+      ->type_name("TIME");
+  parser
+      .add_option(
+          "--against", flags.against,
+          "drop the lines that this set file, or plain list, has; may be given several times")
+      ->type_name("F")
+      ->expected(1)
+      ->take_all();
+  parser
+      .add_option("--window", flags.window,
+                  "forget lines after so many others, or so much time: 10M, 24h")
+      ->type_name("N|TIME");
+  add_tally_flags(parser, flags.tally);
+  parser.add_flag("--in-place", flags.in_place,
+                  "replace each file by its lines that did not come before");
+  parser
+      .add_option("-T,--threads", flags.threads,
+                  "how many; the same lines come out with any; 0, the default: all cores")
+      ->type_name("N");
+  add_line_flags(parser, flags.lines);
+  add_crlf_flag(parser, flags.lines,
+                "whether a carriage return at the end of a line counts (keep, the default) or two "
+                "lines that differ only in it are the same (strip)");
+  add_key_flags(parser, flags.keys, "they are printed, and counted");
+  add_same_keys_flag(parser, flags.keys);
+  add_output_flags(parser, flags.output);
+  add_hash_flags(parser, flags.hash);
+  add_key_file_flag(parser, flags.hash.key_file);
+  parser.add_flag("--stats", flags.stats, "the report on standard error");
+  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
+  parser.add_flag(
+      "--strict", flags.strict,
+      "exit with 3 if the set became overfull or half a line or more was probably lost");
+  add_speech_flags(parser, flags.speech);
+  add_progress_flag(parser, flags.speech);
+}
+
+bool is_plain_file(const Word& path) {
+  if (!path || *path == "-" || path->starts_with("/dev/")) return false;
+  std::error_code unseen;
+  const auto status = std::filesystem::status(*path, unseen);
+  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+}
+
+std::string full_path(const std::string& path) {
+  std::error_code unseen;
+  const auto absolute = std::filesystem::absolute(path);
+  const auto canonical = std::filesystem::weakly_canonical(absolute, unseen);
+  return (unseen ? absolute : canonical).string();
+}
+
+void expect_fitting(const DedupFlags& flags) {
+  expect_tallies(flags);
+  expect_together(flags);
+  expect_apart(flags);
+}
+
+Threads threads_of(const DedupFlags& flags) {
+  if (!flags.threads || *flags.threads == "0") return {0};
+  const auto count = parse_keys("--threads", *flags.threads);
+  if (!count || *count > most_threads)
+    refuse(fmt::format("--threads does not take '{}'; give a number from 0 (all cores) to {}",
+                       *flags.threads, most_threads));
+  return {static_cast<unsigned>(*count)};
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,168 @@
+#include "set_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include <bloomery/text/decompress.hpp>
+
+#include <tools/cli/input/inputs.hpp>
+#include <tools/cli/report/refuse.hpp>
+#include <tools/cli/report/units.hpp>
+
+#include "remote_set.hpp"
+
+namespace bloomery::cli {
+
+namespace {
+
+// "gzip", or nothing.
+std::string codec_of(const std::string& path) {
+  std::array<char, 32> first{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(first.data(), first.size());
+  return std::string(compressed_as({first.data(), static_cast<std::size_t>(file.gcount())}));
+}
+
+}  // namespace
+
+void refuse_file(const std::string& path, const Error& error) {
+  if (error.code == Code::not_ours) {
+    const std::string codec = codec_of(path);
+    const std::string set =
+        codec.empty()
+            ? ""
+            : fmt::format("it is compressed ({}): decompress it first if it is a set file; ",
+                          codec);
+    throw Failure(Error{error.code, fmt::format("{}; {}'bloomery build -o F {}' makes a set of a "
+                                                "list of lines",
+                                                error.sentence, set, path)});
+  }
+  // Library sentences about an image may name the file already.
+  if (error.sentence.find(path) != std::string::npos) throw Failure(error);
+  throw Failure(Error{error.code, fmt::format("{}: {}", path, error.sentence)});
+}
+
+namespace {
+
+SetFile set_of(const std::string& path, Image image) {
+  auto set = AnySet::from_parts(std::move(image.parts), image.hasher, image.rules);
+  if (!set) refuse_file(path, set.error());
+  return {std::move(*set), image.uuid, image.key_is_elsewhere, std::move(image.output)};
+}
+
+OpenOptions options_of(const Word& key_file, Verify verify, Bytes bytes) {
+  OpenOptions options{.verify = verify, .bytes = bytes};
+  if (key_file) options.key = read_key_file(*key_file);
+  return options;
+}
+
+void expect_key_used(const std::string& path, const Word& key_file, const Image& image) {
+  if (key_file && image.hasher.mode() != HashMode::hardened)
+    refuse(fmt::format("{} is not hardened and has no secret key; leave --key-file out", path));
+}
+
+std::string& saved_last() {
+  static std::string path;
+  return path;
+}
+
+// Of an exact set of hashes nothing stays mapped: its table is made when it is opened, and a copy
+// of the file beside that would be memory for nothing.
+bool is_laid_out_anew(const std::string& path, const Word& key_file) {
+  const auto image = open_image(path, options_of(key_file, Verify::header, Bytes::mapped));
+  if (!image || image->parts.form != Form::single) return false;
+  const auto rows = AnySet::register_rows();
+  return std::any_of(rows.begin(), rows.end(), [&](const KindRow& row) {
+    return row.id.number == image->parts.parts[0].kind && row.exact &&
+           row.input == InputForm::hashed;
+  });
+}
+
+}  // namespace
+
+SetFile open_set(const std::string& path, const Word& key_file, Verify verify) {
+  if (is_remote(path)) return copy_remote_set(path, key_file);
+  note_input(path);
+  auto opened = MappedSet::open(path, options_of(key_file, verify, Bytes::mapped));
+  if (!opened) refuse_file(path, opened.error());
+  expect_key_used(path, key_file, opened->image);
+  SetFile file = set_of(path, std::move(opened->image));
+  file.guard = std::move(opened->guard);
+  return file;
+}
+
+SetFile open_set_to_change(const std::string& path, const Word& key_file) {
+  if (is_remote(path)) return copy_remote_set(path, key_file);
+  note_input(path);
+  if (is_laid_out_anew(path, key_file)) {
+    SetFile file = open_set(path, key_file, Verify::checksums);
+    if (auto good = file.guard->check(); !good) refuse_file(path, good.error());
+    file.guard.reset();
+    return file;
+  }
+  auto image = open_image(path, options_of(key_file, Verify::checksums, Bytes::copied));
+  if (!image) refuse_file(path, image.error());
+  expect_key_used(path, key_file, *image);
+  return set_of(path, std::move(*image));
+}
+
+Image image_of(const SetFile& file) {
+  return {.parts = file.set.parts(),
+          .hasher = file.set.hasher(),
+          .rules = file.set.rules(),
+          .uuid = file.uuid,
+          .key_is_elsewhere = file.key_is_elsewhere,
+          .output = file.output};
+}
+
+void save_set(const std::string& path, const SetFile& file, Overwrite overwrite,
+              const std::function<Result<void>()>& before_commit) {
+  save_image(path, image_of(file), {overwrite, before_commit}).value();
+  saved_last() = path;
+}
+
+const std::string& last_saved() { return saved_last(); }
+
+void warn_if_overfull(const AnySet& set, const std::string& path, Messages& messages) {
+  if (!set.overfull()) return;
+  messages.warning(
+      fmt::format("{} is overfull: it was planned for {} keys, and strangers pass at {} now", path,
+                  print_count(set.capacity()), print_rate(set.rate_now())));
+}
+
+std::string hash_name(const AnySet& set) {
+  if (set.input() == InputForm::ordinal) return "none";
+  return set.hasher().mode() == HashMode::hardened ? "siphash-1-3" : "xxh3-64";
+}
+
+void describe(Report& report, const AnySet& set) {
+  const auto keys = static_cast<double>(set.adds());
+  report.text("kind", std::string(set.kind().name));
+  report.count("keys", set.adds());
+  const double estimated = set.estimate();
+  if (std::isfinite(estimated))
+    report.count("keys_estimated", static_cast<std::uint64_t>(std::llround(estimated)));
+  else
+    report.real("keys_estimated", estimated);
+  report.count("capacity", set.capacity());
+  report.bytes("bytes", set.bytes());
+  report.real("bits_per_key", keys > 0 ? static_cast<double>(set.bytes()) * 8 / keys
+                                       : std::numeric_limits<double>::quiet_NaN());
+  report.real("fill", set.fill_ratio());
+  report.rate("rate_asked", set.rate_asked());
+  report.rate("rate_now", set.rate_now());
+  report.text("hash", hash_name(set));
+  report.flag("hardened",
+              set.input() == InputForm::hashed && set.hasher().mode() == HashMode::hardened);
+  if (const auto lists = set.lists()) {
+    report.count("allowed", lists->allowed);
+    report.count("exceptions", lists->exceptions);
+  }
+}
+
+}  // namespace bloomery::cli

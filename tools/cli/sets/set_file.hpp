@@ -1,0 +1,64 @@
+// A set file as the commands see it: opened, described.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <bloomery/any_set.hpp>
+#include <bloomery/image.hpp>
+
+#include <tools/cli/flags/flags.hpp>
+#include <tools/cli/report/messages.hpp>
+#include <tools/cli/report/report.hpp>
+
+#include "mapped_set.hpp"
+
+namespace bloomery::inline v0 {
+class RedisSet;
+}
+
+namespace bloomery::cli {
+
+struct SetFile {
+  AnySet set;
+  Uuid uuid{};
+  bool key_is_elsewhere = false;
+  std::optional<WrittenOutput> output = {};
+  std::shared_ptr<RedisSet> remote = {};        // of a set that others share, not a file
+  std::shared_ptr<const MappedSet> guard = {};  // of a file that is mapped
+};
+
+// The error of the library, with the name of the file it is about.
+[[noreturn]] void refuse_file(const std::string& path, const Error& error);
+
+// A set on a server is copied (remote_set.hpp opens it as it is there).
+// Every refusal names the file. A key file for a set that has no secret key is refused: somebody
+// believes it to be hardened.
+SetFile open_set(const std::string& path, const Word& key_file, Verify verify);
+// For those who will save it again: read into memory with all its checksums, so that nothing that
+// others do to the file meanwhile gets into what is saved.
+SetFile open_set_to_change(const std::string& path, const Word& key_file);
+
+// The set with what the file knows beside it, as it is saved. Borrows from the set.
+Image image_of(const SetFile& file);
+// Under this name, in one step.
+void save_set(const std::string& path, const SetFile& file, Overwrite overwrite,
+              const std::function<Result<void>()>& before_commit = check_mapped_sets);
+
+// The set file that this program has saved last, or nothing.
+const std::string& last_saved();
+
+// For those who ask a set that they did not fill.
+void warn_if_overfull(const AnySet& set, const std::string& path, Messages& messages);
+
+// "xxh3-64", "siphash-1-3", or "none" for exact maps.
+std::string hash_name(const AnySet& set);
+
+// What build and info both tell: kind, keys, keys_estimated, capacity, bytes, bits_per_key, fill,
+// rate_asked, rate_now, hash, hardened; of a cascade allowed and exceptions. bits_per_key counts
+// the keys that are in the set.
+void describe(Report& report, const AnySet& set);
+
+}  // namespace bloomery::cli

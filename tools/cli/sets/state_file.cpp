@@ -1,0 +1,88 @@
+#include "state_file.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include <bloomery/file.hpp>
+
+#include <tools/cli/input/inputs.hpp>
+#include <tools/cli/report/refuse.hpp>
+
+namespace bloomery::cli {
+
+StateFile::StateFile(std::string path, Word key_file, Messages& messages)
+    : path_(std::move(path)), key_file_(std::move(key_file)) {
+  if (path_ == "-") refuse("--state needs a file that can be read again; give it a name");
+  std::error_code unseen;
+  exists_ = std::filesystem::exists(path_, unseen);
+  if (exists_) lock_.emplace(path_, messages);
+  // A run that fails takes away what it had begun, and those who waited for it find nothing.
+  exists_ = std::filesystem::exists(path_, unseen);
+  if (!exists_) lock_.reset();
+  // Asked before a line is printed that could not be remembered.
+  expect_creatable(path_, exists_);
+}
+
+StateFile::~StateFile() {
+  std::error_code unseen;
+  if (holds_place_ && lock_ && lock_->holds(path_)) std::filesystem::remove(path_, unseen);
+}
+
+bool StateFile::has_appeared() const {
+  std::error_code unseen;
+  return !exists_ && std::filesystem::exists(path_, unseen);
+}
+
+Result<void> StateFile::hold_place(const SetFile& file) {
+  auto saved = save(file);
+  holds_place_ = saved.has_value();
+  return saved;
+}
+
+SetFile StateFile::open() {
+  watch();
+  return open_set_to_change(path_, key_file_);
+}
+
+// What cannot be watched cannot be opened either, which says why.
+void StateFile::watch() {
+  watch_.reset();
+  if (auto begun = FileWatch::begin(path_)) watch_.emplace(std::move(*begun));
+}
+
+// Nothing is saved over what somebody else has put there or written to it.
+Result<void> StateFile::check_ours() const {
+  if (auto good = check_mapped_sets(); !good) return good.error();
+  if (!lock_) return {};
+  bool ours = lock_->holds(path_);
+  if (watch_) ours = watch_->expect_unchanged(path_).has_value() && ours;
+  if (ours) return {};
+  return Error{Code::mismatch, path_ +
+                                   " was changed, replaced or removed by another program during "
+                                   "this run, and is left as it is now; run again"};
+}
+
+void StateFile::expect_saved(const Result<void>& saved) const {
+  if (saved) return;
+  throw Failure(Error{saved.error().code,
+                      fmt::format("{}. {} does not remember the lines that were printed since it "
+                                  "was saved: a later run prints them again",
+                                  saved.error().sentence, path_)});
+}
+
+Result<void> StateFile::save(const SetFile& file) {
+  if (auto ours = check_ours(); !ours) return ours;
+  const Overwrite overwrite = exists_ ? Overwrite::replace : Overwrite::refuse;
+  detail::Descriptor locked;
+  const SaveOptions how{overwrite, [this] { return check_ours(); }, &locked};
+  if (auto saved = save_image(path_, image_of(file), how); !saved) return saved;
+  exists_ = true;
+  holds_place_ = false;
+  if (!lock_) lock_.emplace();
+  lock_->take(std::move(locked));
+  watch();
+  return {};
+}
+
+}  // namespace bloomery::cli
