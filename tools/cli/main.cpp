@@ -10,9 +10,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -29,6 +26,8 @@
 
 #include <tools/cli/commands/command.hpp>
 #include <tools/cli/commands/help.hpp>
+#include <tools/cli/flags/operands.hpp>
+#include <tools/cli/flags/parser.hpp>
 #include <tools/cli/flags/suggest.hpp>
 #include <tools/cli/report/messages.hpp>
 #include <tools/cli/sets/mapped_set.hpp>
@@ -37,57 +36,28 @@
 namespace bloomery::cli {
 namespace {
 
-void name_commands(CLI::App& program, std::vector<Command>& commands) {
-  commands.push_back(dedup_command(program));
-  commands.push_back(build_command(program));
-  commands.push_back(add_command(program));
-  commands.push_back(remove_command(program));
-  commands.push_back(check_command(program));
-  commands.push_back(count_command(program));
-  commands.push_back(plan_command(program));
-  commands.push_back(info_command(program));
-  commands.push_back(merge_command(program));
-  commands.push_back(fold_command(program));
-  commands.push_back(verify_command(program));
-  commands.push_back(ints_command(program));
-  commands.push_back(bench_command(program));
-  commands.push_back(help_command(program, commands));
-  commands.push_back(completions_command(program, commands));
-  commands.push_back(man_command(program, commands));
+void name_commands(std::vector<Command>& commands) {
+  commands.push_back(dedup_command());
+  commands.push_back(build_command());
+  commands.push_back(add_command());
+  commands.push_back(remove_command());
+  commands.push_back(check_command());
+  commands.push_back(count_command());
+  commands.push_back(plan_command());
+  commands.push_back(info_command());
+  commands.push_back(merge_command());
+  commands.push_back(fold_command());
+  commands.push_back(verify_command());
+  commands.push_back(ints_command());
+  commands.push_back(bench_command());
+  commands.push_back(help_command(commands));
+  commands.push_back(completions_command(commands));
+  commands.push_back(man_command(commands));
   for (Command& command : commands) {
-    command.parser->set_help_flag("-h", "this text");
-    command.parser->set_help_all_flag("--help", "more: how it works, exit codes, examples");
+    command.flags.push_back({"-h", "", "this text", HelpLength::brief});
+    command.flags.push_back(
+        {"--help", "", "more: how it works, exit codes, examples", HelpLength::full});
   }
-}
-
-std::vector<std::string> flags_of(const CLI::App& parser) {
-  std::vector<std::string> flags;
-  for (const CLI::Option* option : parser.get_options())
-    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
-  return flags;
-}
-
-// The sentence for an unknown flag, or nothing if CLI11 found something else.
-std::string unknown_flag(const Command& command) {
-  const std::string name = command.parser->get_name();
-  const std::vector<std::string> unknown = command.parser->remaining();
-  if (unknown.empty()) return "";
-  const std::string flag = unknown.front().substr(0, unknown.front().find('='));
-  return fmt::format("'{}' has no flag '{}'.{} 'bloomery {} -h' lists them", name, flag,
-                     did_you_mean(flag, flags_of(*command.parser)), name);
-}
-
-// CLI11's own words are for programmers ("1 required TEXT missing").
-std::string usage_sentence(const CLI::ParseError& error, const Command& command) {
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    if (std::string sentence = unknown_flag(command); !sentence.empty()) return sentence;
-  }
-  const std::string text = error.what();
-  const std::string name = command.parser->get_name();
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
-    return fmt::format("{} needs a value; 'bloomery {} -h' shows which",
-                       text.substr(0, text.find(':')), name);
-  return fmt::format("{}: {}; 'bloomery {} -h' shows the usage", name, text, name);
 }
 
 Exit answer_program_flags(std::string_view word, std::span<const Command> commands) {
@@ -112,50 +82,21 @@ Exit refuse_first_word(const std::string& word, std::span<const Command> command
   return Exit::error;
 }
 
-// A flag that takes one value is given once: which of two was meant, nobody can know. Those whose
-// values combine say take_all(); --quiet twice is --quiet.
-void refuse_repeats(const CLI::App& parser) {
-  for (const CLI::Option* option : parser.get_options()) {
-    const std::vector<std::string>& values = option->results();
-    if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll) continue;
-    const bool valued = option->get_items_expected_max() > 0;
-    if (values.size() < 2 ||
-        (!valued && std::equal(values.begin() + 1, values.end(), values.begin())))
-      continue;
-    std::string name = option->get_name(false, true);
-    std::replace(name.begin(), name.end(), ',', '/');
-    refuse(fmt::format("{} was given {} times, and takes one value; give it once", name,
-                       values.size()));
-  }
+bool asks_help(std::span<char*> arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const char* word) {
+    return std::strcmp(word, "-h") == 0 || std::strcmp(word, "--help") == 0;
+  });
 }
 
-// CLI11 takes the value [a,b] of a flag that may come again for the two values a and b: a file or a
-// column that is called [a] could not be named, and another would be read in its place.
-void take_values_as_they_are(CLI::App& parser) {
-  for (CLI::Option* option : parser.get_options()) option->allow_extra_args(false);
-}
-
-Exit run_command(CLI::App& program, const Command& command, std::span<char*> arguments,
-                 Messages& messages) {
-  take_values_as_they_are(*command.parser);
-  Words words = split_words(arguments, *command.parser);
-  words.flags.insert(words.flags.begin(), command.parser->get_name());
-  // As CLI11 likes them.
-  std::reverse(words.flags.begin(), words.flags.end());
-  try {
-    program.parse(std::move(words.flags));
-  } catch (const CLI::CallForHelp&) {
-    print_out(command_help(command, HelpLength::brief));
+Exit run_command(const Command& command, std::span<char*> arguments, Messages& messages) {
+  // Its flags are not known here, so that none is refused before it.
+  if (!command.absent.empty() && !asks_help(arguments)) refuse(command.absent);
+  Words words = split_words(arguments, command.flags);
+  if (const auto help = parse_flags(command.name, command.flags, std::move(words.flags))) {
+    print_out(command_help(command, *help));
     return Exit::good;
-  } catch (const CLI::CallForAllHelp&) {
-    print_out(command_help(command, HelpLength::full));
-    return Exit::good;
-  } catch (const CLI::ParseError& error) {
-    messages.error(usage_sentence(error, command));
-    return Exit::error;
   }
-  refuse_repeats(*command.parser);
-  command.operands.take(words.operands, command.parser->get_name());
+  command.operands.take(words.operands, command.name);
   if (const char* refused = kernels_refused()) refuse(refused);
   const Exit exit = command.run(messages);
   expect_mapped_unchanged();
@@ -163,12 +104,8 @@ Exit run_command(CLI::App& program, const Command& command, std::span<char*> arg
 }
 
 Exit run(std::span<char*> arguments, Messages& messages) {
-  CLI::App program("", "bloomery");
-  program.set_help_flag();
-  // So that CLI11 collects them all; refuse_repeats() says which may come again.
-  program.option_defaults()->take_last();
   std::vector<Command> commands;
-  name_commands(program, commands);
+  name_commands(commands);
   if (arguments.size() < 2) {
     messages.plain(program_help(commands, HelpLength::brief));
     return Exit::error;
@@ -176,11 +113,10 @@ Exit run(std::span<char*> arguments, Messages& messages) {
   const std::string first = arguments[1];
   if (first == "--version" || first == "-V" || first == "-h" || first == "--help")
     return answer_program_flags(first, commands);
-  const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& one) {
-    return one.parser->get_name() == first;
-  });
+  const auto command = std::find_if(commands.begin(), commands.end(),
+                                    [&](const Command& one) { return one.name == first; });
   if (command == commands.end()) return refuse_first_word(first, commands, messages);
-  return run_command(program, *command, arguments.subspan(2), messages);
+  return run_command(*command, arguments.subspan(2), messages);
 }
 
 Exit run_and_catch(std::span<char*> arguments, Messages& messages) {

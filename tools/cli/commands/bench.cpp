@@ -1,7 +1,6 @@
 // bloomery bench: how fast every kind is on this machine, beside what its memory allows.
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -62,18 +61,17 @@ Examples:
   bloomery bench --strings -p 1e-6 --json | jq '.kinds[] | {kind, bits_per_key}'
 )";
 
-void add_flags(CLI::App& parser, BenchFlags& flags) {
-  parser.add_flag("--quick", flags.quick, "a few seconds: fewer keys, fewer runs");
-  parser.add_option("-n,--keys", flags.keys, "keys to add: 1M, 100M; 10M by default")
-      ->type_name("N");
-  parser.add_option("-p,--rate", flags.rate, "chance that a stranger passes; 1 %")
-      ->type_name("RATE");
-  parser.add_option("--kind", flags.kind, "this kind only")->type_name("KIND");
-  parser.add_flag("--strings", flags.strings, "texts of 60 bytes instead of integers");
-  parser.add_option("-T,--threads", flags.threads, "bulk operations by so many threads, too")
-      ->type_name("T");
-  add_speech_flags(parser, flags.speech);
-  add_progress_flag(parser, flags.speech);
+Flags flags_of(BenchFlags& flags) {
+  return joined({
+      {"--quick", "", "a few seconds: fewer keys, fewer runs", &flags.quick},
+      {"-n,--keys", "N", "keys to add: 1M, 100M; 10M by default", &flags.keys},
+      {"-p,--rate", "RATE", "chance that a stranger passes; 1 %", &flags.rate},
+      {"--kind", "KIND", "this kind only", &flags.kind},
+      {"--strings", "", "texts of 60 bytes instead of integers", &flags.strings},
+      {"-T,--threads", "T", "bulk operations by so many threads, too", &flags.threads},
+      speech_flags(flags.speech),
+      progress_flag(flags.speech),
+  });
 }
 
 // Empty for all.
@@ -156,13 +154,16 @@ Exit run(const BenchFlags& flags, Messages& messages) {
 
 }  // namespace
 
-Command bench_command(CLI::App& program) {
+Command bench_command() {
   auto flags = std::make_shared<BenchFlags>();
-  CLI::App* parser = program.add_subcommand("bench", "how fast every kind is on this machine");
-  add_flags(*parser, *flags);
-  return {parser, "bench [FLAGS]", story, {}, [flags](Messages& messages) {
-            return run(*flags, messages);
-          }};
+  return {
+      .name = "bench",
+      .summary = "how fast every kind is on this machine",
+      .usage = "bench [FLAGS]",
+      .story = story,
+      .flags = flags_of(*flags),
+      .run = [flags](Messages& messages) { return run(*flags, messages); },
+  };
 }
 
 }  // namespace bloomery::cli

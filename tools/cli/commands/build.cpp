@@ -14,7 +14,6 @@
 //          for passes more strangers than asked, which is said at that moment and in the report.
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -555,15 +554,17 @@ Exit run(const BuildFlags& flags, Messages& messages) {
 
 }  // namespace
 
-Command build_command(CLI::App& program) {
+Command build_command() {
   auto flags = std::make_shared<BuildFlags>();
-  CLI::App* parser = program.add_subcommand("build", "make a set file from lines");
-  add_build_flags(*parser, *flags);
-  return {parser,
-          "build -o F [FLAGS] [FILE...]",
-          story,
-          {.rest = &flags->files},
-          [flags](Messages& messages) { return run(*flags, messages); }};
+  return {
+      .name = "build",
+      .summary = "make a set file from lines",
+      .usage = "build -o F [FLAGS] [FILE...]",
+      .story = story,
+      .flags = build_flags(*flags),
+      .operands = {.rest = &flags->files},
+      .run = [flags](Messages& messages) { return run(*flags, messages); },
+  };
 }
 
 }  // namespace bloomery::cli

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-
 #include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
 #include <bloomery/detail/sets/kinds/sharded.hpp>
 
@@ -83,41 +81,35 @@ Order order_like(const BuildFlags& flags) {
 
 }  // namespace
 
-void add_build_flags(CLI::App& parser, BuildFlags& flags) {
-  parser.add_option("-o,--output", flags.output.path, "the set file to make")->type_name("F");
-  parser.add_flag("-f,--force", flags.output.force, "replace the set file if there is one");
-  parser
-      .add_option("--kind", flags.kind,
-                  fmt::format("one of {}; blocked by default", fmt::join(kind_names(), ", ")))
-      ->type_name("KIND");
-  add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3; 1e-6 by default");
-  parser.add_option("--range", flags.range, "bitmap and two-bit: which integers")
-      ->type_name("A..B");
-  parser.add_option("--most-count", flags.most_count, "spectral: how far it shall count; 65535")
-      ->type_name("N");
-  parser.add_flag("--removable", flags.removable, "spectral: keys shall be removable");
-  parser.add_flag("--multiset", flags.multiset,
-                  "cuckoo: a line that comes again is one more copy, to be removed by itself");
-  parser.add_option("--shards", flags.shards, "sharded: how many; each at most 64 KiB by default")
-      ->type_name("N");
-  parser.add_option("--like", flags.like, "kind, size, hash and key rules of this set file")
-      ->type_name("F");
-  parser
-      .add_option("--allow", flags.allow,
-                  "lines that shall not match; may be given several times; - is standard input")
-      ->type_name("FILE")
-      ->expected(1)
-      ->take_all();
-  add_line_flags(parser, flags.lines);
-  add_crlf_flag(parser, flags.lines,
-                "whether a carriage return at the end of a line is part of the key; strip");
-  add_key_flags(parser, flags.keys, "they are left out and counted");
-  add_hash_flags(parser, flags.hash);
-  add_key_file_flag(parser, flags.hash.key_file);
-  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
-  parser.add_flag("--strict", flags.strict, "exit with 3 if the set became overfull");
-  add_speech_flags(parser, flags.speech);
-  add_progress_flag(parser, flags.speech);
+Flags build_flags(BuildFlags& flags) {
+  return joined({
+      {"-o,--output", "F", "the set file to make", &flags.output.path},
+      {"-f,--force", "", "replace the set file if there is one", &flags.output.force},
+      {"--kind", "KIND",
+       fmt::format("one of {}; blocked by default", fmt::join(kind_names(), ", ")), &flags.kind},
+      size_flags(flags.size,
+                 {.rate = "chance that a stranger passes: 0.1%, 1e-3; 1e-6 by default"}),
+      {"--range", "A..B", "bitmap and two-bit: which integers", &flags.range},
+      {"--most-count", "N", "spectral: how far it shall count; 65535", &flags.most_count},
+      {"--removable", "", "spectral: keys shall be removable", &flags.removable},
+      {"--multiset", "",
+       "cuckoo: a line that comes again is one more copy, to be removed by itself",
+       &flags.multiset},
+      {"--shards", "N", "sharded: how many; each at most 64 KiB by default", &flags.shards},
+      {"--like", "F", "kind, size, hash and key rules of this set file", &flags.like},
+      {"--allow", "FILE",
+       "lines that shall not match; may be given several times; - is standard input", &flags.allow},
+      line_flags(flags.lines),
+      crlf_flag(flags.lines,
+                "whether a carriage return at the end of a line is part of the key; strip"),
+      key_flags(flags.keys, "they are left out and counted"),
+      hash_flags(flags.hash),
+      key_file_flag(flags.hash.key_file),
+      {"-q,--quiet", "", "no report and no progress; warnings stay", &flags.quiet},
+      {"--strict", "", "exit with 3 if the set became overfull", &flags.strict},
+      speech_flags(flags.speech),
+      progress_flag(flags.speech),
+  });
 }
 
 namespace {

@@ -47,7 +47,7 @@ struct Order {
   std::vector<std::pair<std::string, std::string>> shape;
 };
 
-void add_build_flags(CLI::App& parser, BuildFlags& flags);
+Flags build_flags(BuildFlags& flags);
 // Refuses flags that do not fit together. Opens the set of --like.
 Order order_of(const BuildFlags& flags);
 // The rules by which its keys were made, for those who ask it.

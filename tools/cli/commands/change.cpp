@@ -6,7 +6,6 @@
 //          a refused line (no integer, a full set) leaves F as it was.
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -100,14 +99,16 @@ Examples:
   bloomery remove sessions.set expired.txt
 )";
 
-void add_common_flags(CLI::App& parser, ChangeFlags& flags) {
-  add_line_flags(parser, flags.lines);
-  add_key_flags(parser, flags.keys, "they are left out and counted");
-  add_same_keys_flag(parser, flags.keys);
-  add_key_file_flag(parser, flags.key_file);
-  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
-  add_speech_flags(parser, flags.speech);
-  add_progress_flag(parser, flags.speech);
+Flags common_flags(ChangeFlags& flags) {
+  return joined({
+      line_flags(flags.lines),
+      key_flags(flags.keys, "they are left out and counted"),
+      same_keys_flag(flags.keys),
+      key_file_flag(flags.key_file),
+      {"-q,--quiet", "", "no report and no progress; warnings stay", &flags.quiet},
+      speech_flags(flags.speech),
+      progress_flag(flags.speech),
+  });
 }
 
 When progress_wanted(const ChangeFlags& flags) {
@@ -304,31 +305,41 @@ Exit run_remove(const ChangeFlags& flags, Messages& messages) {
 
 }  // namespace
 
-Command add_command(CLI::App& program) {
+Command add_command() {
   auto flags = std::make_shared<ChangeFlags>();
-  CLI::App* parser = program.add_subcommand("add", "add lines to a set file");
-  add_common_flags(*parser, *flags);
-  parser->add_flag("--strict", flags->strict, "exit with 3 if the set is overfull");
-  parser->add_flag("--multiset", flags->multiset,
-                   "cuckoo: a line that comes again is one more copy, to be removed by itself");
-  return {parser,
-          "add [FLAGS] F [FILE...]",
-          add_story,
-          {.needed = {{"F", &flags->set}}, .rest = &flags->files},
-          [flags](Messages& messages) { return run_add(*flags, messages); }};
+  return {
+      .name = "add",
+      .summary = "add lines to a set file",
+      .usage = "add [FLAGS] F [FILE...]",
+      .story = add_story,
+      .flags = joined({
+          common_flags(*flags),
+          {"--strict", "", "exit with 3 if the set is overfull", &flags->strict},
+          {"--multiset", "",
+           "cuckoo: a line that comes again is one more copy, to be removed by itself",
+           &flags->multiset},
+      }),
+      .operands = {.needed = {{"F", &flags->set}}, .rest = &flags->files},
+      .run = [flags](Messages& messages) { return run_add(*flags, messages); },
+  };
 }
 
-Command remove_command(CLI::App& program) {
+Command remove_command() {
   auto flags = std::make_shared<ChangeFlags>();
-  CLI::App* parser = program.add_subcommand("remove", "take lines out of a set file");
-  add_common_flags(*parser, *flags);
-  parser->add_flag("--strict", flags->strict,
-                   "exit with 3 and change nothing if half a line or more is probably wrong");
-  return {parser,
-          "remove [FLAGS] F [FILE...]",
-          remove_story,
-          {.needed = {{"F", &flags->set}}, .rest = &flags->files},
-          [flags](Messages& messages) { return run_remove(*flags, messages); }};
+  return {
+      .name = "remove",
+      .summary = "take lines out of a set file",
+      .usage = "remove [FLAGS] F [FILE...]",
+      .story = remove_story,
+      .flags = joined({
+          common_flags(*flags),
+          {"--strict", "",
+           "exit with 3 and change nothing if half a line or more is probably wrong",
+           &flags->strict},
+      }),
+      .operands = {.needed = {{"F", &flags->set}}, .rest = &flags->files},
+      .run = [flags](Messages& messages) { return run_remove(*flags, messages); },
+  };
 }
 
 }  // namespace bloomery::cli

@@ -10,7 +10,6 @@
 //          that of the set.
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -110,32 +109,28 @@ Examples:
   bloomery check breached.bloom --verify breached.txt passwords.txt
 )";
 
-void add_flags(CLI::App& parser, CheckFlags& flags) {
-  parser.add_option("-s,--set", flags.sets, "ask this set; give it several times, and no other F")
-      ->type_name("F")
-      ->expected(1)
-      ->take_all();
-  parser.add_flag("--which", flags.which, "print the name of the set and a tab before the line");
-  parser.add_flag("-v,--invert", flags.invert, "print the lines that are surely absent");
-  parser.add_flag("-c,--count", flags.count, "print only how many lines that would be");
-  parser.add_flag("-q,--quiet", flags.quiet, "print no line; the exit code answers, warnings stay");
-  parser
-      .add_option("--verify", flags.lists,
-                  "confirm hits in the lines the set was built from; may be given several times")
-      ->type_name("LIST")
-      ->expected(1)
-      ->take_all();
-  parser.add_flag("--trust", flags.trust, "skip the checksums of the payload");
-  parser.add_flag("--stats", flags.stats, "the report on standard error");
-  parser.add_flag("--strict", flags.strict,
-                  "exit with 3 if half a line or more of the matches is probably false");
-  add_line_flags(parser, flags.lines);
-  add_key_flags(parser, flags.keys, "they count as absent");
-  add_same_keys_flag(parser, flags.keys);
-  add_key_file_flag(parser, flags.key_file);
-  add_output_flags(parser, flags.output);
-  add_speech_flags(parser, flags.speech);
-  add_progress_flag(parser, flags.speech);
+Flags flags_of(CheckFlags& flags) {
+  return joined({
+      {"-s,--set", "F", "ask this set; give it several times, and no other F", &flags.sets},
+      {"--which", "", "print the name of the set and a tab before the line", &flags.which},
+      {"-v,--invert", "", "print the lines that are surely absent", &flags.invert},
+      {"-c,--count", "", "print only how many lines that would be", &flags.count},
+      {"-q,--quiet", "", "print no line; the exit code answers, warnings stay", &flags.quiet},
+      {"--verify", "LIST",
+       "confirm hits in the lines the set was built from; may be given several times",
+       &flags.lists},
+      {"--trust", "", "skip the checksums of the payload", &flags.trust},
+      {"--stats", "", "the report on standard error", &flags.stats},
+      {"--strict", "", "exit with 3 if half a line or more of the matches is probably false",
+       &flags.strict},
+      line_flags(flags.lines),
+      key_flags(flags.keys, "they count as absent"),
+      same_keys_flag(flags.keys),
+      key_file_flag(flags.key_file),
+      output_flags(flags.output),
+      speech_flags(flags.speech),
+      progress_flag(flags.speech),
+  });
 }
 
 struct Counts {
@@ -487,16 +482,17 @@ Exit run(const CheckFlags& flags, Messages& messages) {
 
 }  // namespace
 
-Command check_command(CLI::App& program) {
+Command check_command() {
   auto flags = std::make_shared<CheckFlags>();
-  CLI::App* parser = program.add_subcommand(
-      "check", "print the lines that may be in a set file, or are in a list");
-  add_flags(*parser, *flags);
-  return {parser,
-          "check [FLAGS] F [FILE...]   (or -s F -s F ... [FILE...])",
-          story,
-          {.needed = {{"F", &flags->set}}, .rest = &flags->files, .unless = &flags->sets},
-          [flags](Messages& messages) { return run(*flags, messages); }};
+  return {
+      .name = "check",
+      .summary = "print the lines that may be in a set file, or are in a list",
+      .usage = "check [FLAGS] F [FILE...]   (or -s F -s F ... [FILE...])",
+      .story = story,
+      .flags = flags_of(*flags),
+      .operands = {.needed = {{"F", &flags->set}}, .rest = &flags->files, .unless = &flags->sets},
+      .run = [flags](Messages& messages) { return run(*flags, messages); },
+  };
 }
 
 }  // namespace bloomery::cli

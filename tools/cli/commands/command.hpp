@@ -1,7 +1,7 @@
-// What main knows of a command: its parser, its words, and how to run it.
+// What main knows of a command: its flags, its words, and how to run it.
 //
-// Each command is one file: a struct of its flags, one function that tells CLI11 about them, and
-// the work. Work says no by throwing Failure; main turns that into a sentence and exit code 2.
+// Each command is one file: a struct for the values of its flags, the table of the flags, and the
+// work. Work says no by throwing Failure; main turns that into a sentence and exit code 2.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,6 @@
 #include <tools/cli/flags/operands.hpp>
 #include <tools/cli/report/messages.hpp>
 #include <tools/cli/report/refuse.hpp>
-
-namespace CLI {
-class App;
-}
 
 namespace bloomery::cli {
 
@@ -27,29 +23,32 @@ enum class Exit : int {
 };
 
 struct Command {
-  CLI::App* parser;
-  std::string usage;  // what follows "bloomery "
-  std::string story;  // what --help says after the flags: how it works, exit codes, examples
-  Operands operands;  // where the words that are no flags go
+  std::string name;
+  std::string summary;  // a line in the list of commands
+  std::string usage;    // what follows "bloomery "
+  std::string story;    // what --help says after the flags: how it works, exit codes, examples
+  Flags flags = {};
+  Operands operands = {};  // where the words that are no flags go
   std::function<Exit(Messages&)> run;
+  std::string absent = {};  // why this build cannot run it; else empty
 };
 
-Command dedup_command(CLI::App& program);
-Command build_command(CLI::App& program);
-Command add_command(CLI::App& program);
-Command remove_command(CLI::App& program);
-Command check_command(CLI::App& program);
-Command count_command(CLI::App& program);
-Command plan_command(CLI::App& program);
-Command info_command(CLI::App& program);
-Command merge_command(CLI::App& program);
-Command fold_command(CLI::App& program);
-Command verify_command(CLI::App& program);
-Command ints_command(CLI::App& program);
-Command bench_command(CLI::App& program);
+Command dedup_command();
+Command build_command();
+Command add_command();
+Command remove_command();
+Command check_command();
+Command count_command();
+Command plan_command();
+Command info_command();
+Command merge_command();
+Command fold_command();
+Command verify_command();
+Command ints_command();
+Command bench_command();  // bench.cpp, or no_bench.cpp without BLOOMERY_BUILD_BENCH
 // These tell about all commands, themselves included; the list must outlive them.
-Command help_command(CLI::App& program, const std::vector<Command>& commands);
-Command completions_command(CLI::App& program, const std::vector<Command>& commands);
-Command man_command(CLI::App& program, const std::vector<Command>& commands);
+Command help_command(const std::vector<Command>& commands);
+Command completions_command(const std::vector<Command>& commands);
+Command man_command(const std::vector<Command>& commands);
 
 }  // namespace bloomery::cli

@@ -5,7 +5,6 @@
 // See:     completions_test.py, which asks the shells themselves.
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <memory>
 
 #include <tools/cli/flags/flag_facts.hpp>
@@ -53,7 +52,7 @@ std::string quoted_for_sh(std::string_view text) {
 
 std::vector<std::string> names_of(const Commands& commands) {
   std::vector<std::string> names;
-  for (const Command& command : commands) names.push_back(command.parser->get_name());
+  for (const Command& command : commands) names.push_back(command.name);
   return names;
 }
 
@@ -112,7 +111,7 @@ std::string bash_command(const Command& command) {
   std::vector<std::string> names;
   std::vector<std::string> valued;
   std::string cases;
-  for (const FlagFacts& flag : flag_facts(*command.parser)) {
+  for (const FlagFacts& flag : flag_facts(command.flags)) {
     for (const std::string& name : flag.names()) names.push_back(name);
     if (flag.value != FlagValue::needed) continue;
     for (const std::string& name : flag.names()) valued.push_back(name);
@@ -120,7 +119,7 @@ std::string bash_command(const Command& command) {
                          bash_values(flag));
   }
   std::string text =
-      fmt::format("    {})\n      flags='{}'\n", command.parser->get_name(), fmt::join(names, " "));
+      fmt::format("    {})\n      flags='{}'\n", command.name, fmt::join(names, " "));
   if (!valued.empty()) text += fmt::format("      valued='{}'\n", fmt::join(valued, " "));
   if (const auto words = operand_words(command); !words.empty())
     text += fmt::format("      operand='{}'\n", fmt::join(words, " "));
@@ -202,9 +201,8 @@ std::string zsh_flag(const FlagFacts& flag) {
 }
 
 std::string zsh_command(const Command& command) {
-  std::string text =
-      fmt::format("        {})\n          _arguments -s -S \\\n", command.parser->get_name());
-  for (const FlagFacts& flag : flag_facts(*command.parser)) text += zsh_flag(flag);
+  std::string text = fmt::format("        {})\n          _arguments -s -S \\\n", command.name);
+  for (const FlagFacts& flag : flag_facts(command.flags)) text += zsh_flag(flag);
   const auto words = operand_words(command);
   if (!words.empty())
     text += fmt::format("            '1:{}:({})' \\\n", command.operands.needed.front().name,
@@ -217,8 +215,7 @@ std::string zsh_command(const Command& command) {
 std::string zsh_script(const Commands& commands) {
   std::string text(zsh_head);
   for (const Command& command : commands)
-    text += fmt::format("        '{}:{}'\n", command.parser->get_name(),
-                        quoted_for_sh(command.parser->get_description()));
+    text += fmt::format("        '{}:{}'\n", command.name, quoted_for_sh(command.summary));
   text += "      )\n      _describe command commands\n      ;;\n    argument)\n";
   text += "      case $line[1] in\n";
   for (const Command& command : commands) text += zsh_command(command);
@@ -269,9 +266,9 @@ std::string fish_flag(const std::string& command, const FlagFacts& flag) {
 std::string fish_script(const Commands& commands) {
   std::string text(fish_head);
   for (const Command& command : commands) {
-    const std::string name = command.parser->get_name();
+    const std::string name = command.name;
     text += fmt::format("complete -c bloomery -n __bloomery_none -a {} -d '{}'\n", name,
-                        quoted_for_fish(command.parser->get_description()));
+                        quoted_for_fish(command.summary));
     if (const auto words = operand_words(command); !words.empty())
       text += fmt::format("complete -c bloomery -n '__bloomery_first {}' -a '{}'\n", name,
                           fmt::join(words, " "));
@@ -279,7 +276,7 @@ std::string fish_script(const Commands& commands) {
       text += fmt::format(
           "complete -c bloomery -n '__bloomery_command {0}{1}' -F\n", name,
           operand_words(command).empty() ? "" : fmt::format("; and not __bloomery_first {}", name));
-    for (const FlagFacts& flag : flag_facts(*command.parser)) text += fish_flag(name, flag);
+    for (const FlagFacts& flag : flag_facts(command.flags)) text += fish_flag(name, flag);
   }
   return text;
 }
@@ -305,14 +302,16 @@ Exit run(const std::string& shell, const Commands& commands) {
 
 }  // namespace
 
-Command completions_command(CLI::App& program, const std::vector<Command>& commands) {
+Command completions_command(const std::vector<Command>& commands) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* parser = program.add_subcommand("completions", "words for a shell to complete");
-  return {parser,
-          "completions bash|zsh|fish",
-          story,
-          {.needed = {{"SHELL", shell.get(), shells()}}},
-          [shell, &commands](Messages&) { return run(*shell, commands); }};
+  return {
+      .name = "completions",
+      .summary = "words for a shell to complete",
+      .usage = "completions bash|zsh|fish",
+      .story = story,
+      .operands = {.needed = {{"SHELL", shell.get(), shells()}}},
+      .run = [shell, &commands](Messages&) { return run(*shell, commands); },
+  };
 }
 
 }  // namespace bloomery::cli

@@ -4,7 +4,6 @@
 //          many lines that were never added probably have a count is told from half a line on.
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -177,25 +176,28 @@ Exit run(const CountFlags& flags, Messages& messages) {
 
 }  // namespace
 
-Command count_command(CLI::App& program) {
+Command count_command() {
   auto flags = std::make_shared<CountFlags>();
-  CLI::App* parser = program.add_subcommand("count", "print how often each line was added");
-  parser->add_flag("--trust", flags->trust, "skip the checksums of the payload");
-  parser->add_flag("--stats", flags->stats, "the report on standard error");
-  parser->add_flag("--strict", flags->strict,
-                   "exit with 3 if half a line or more has a false count");
-  add_line_flags(*parser, flags->lines);
-  add_key_flags(*parser, flags->keys, "they are not printed");
-  add_same_keys_flag(*parser, flags->keys);
-  add_key_file_flag(*parser, flags->key_file);
-  add_output_flags(*parser, flags->output);
-  add_speech_flags(*parser, flags->speech);
-  add_progress_flag(*parser, flags->speech);
-  return {parser,
-          "count [FLAGS] F [FILE...]",
-          story,
-          {.needed = {{"F", &flags->set}}, .rest = &flags->files},
-          [flags](Messages& messages) { return run(*flags, messages); }};
+  return {
+      .name = "count",
+      .summary = "print how often each line was added",
+      .usage = "count [FLAGS] F [FILE...]",
+      .story = story,
+      .flags = joined({
+          {"--trust", "", "skip the checksums of the payload", &flags->trust},
+          {"--stats", "", "the report on standard error", &flags->stats},
+          {"--strict", "", "exit with 3 if half a line or more has a false count", &flags->strict},
+          line_flags(flags->lines),
+          key_flags(flags->keys, "they are not printed"),
+          same_keys_flag(flags->keys),
+          key_file_flag(flags->key_file),
+          output_flags(flags->output),
+          speech_flags(flags->speech),
+          progress_flag(flags->speech),
+      }),
+      .operands = {.needed = {{"F", &flags->set}}, .rest = &flags->files},
+      .run = [flags](Messages& messages) { return run(*flags, messages); },
+  };
 }
 
 }  // namespace bloomery::cli

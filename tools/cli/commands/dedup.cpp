@@ -7,7 +7,6 @@
 #include <malloc.h>
 #endif
 
-#include <CLI/App.hpp>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -18,14 +17,13 @@
 #include <bloomery/engines/dedup/tallies.hpp>
 
 #include <tools/cli/flags/dedup_flags.hpp>
-#include <tools/cli/flags/flags.hpp>
-#include <tools/cli/flags/key_flags.hpp>
 #include <tools/cli/input/dedup_keys.hpp>
 #include <tools/cli/input/input_keys.hpp>
 #include <tools/cli/input/inputs.hpp>
 #include <tools/cli/input/key_source.hpp>
 #include <tools/cli/input/set_lines.hpp>
 #include <tools/cli/input/source_text.hpp>
+#include <tools/cli/report/false_matches.hpp>
 #include <tools/cli/report/progress.hpp>
 #include <tools/cli/report/report.hpp>
 #include <tools/cli/report/stop_signals.hpp>
@@ -586,15 +584,17 @@ Exit run(const DedupFlags& flags, Messages& messages) {
 
 }  // namespace
 
-Command dedup_command(CLI::App& program) {
+Command dedup_command() {
   auto flags = std::make_shared<DedupFlags>();
-  CLI::App* parser = program.add_subcommand("dedup", "print each line the first time it comes");
-  add_dedup_flags(*parser, *flags);
-  return {parser,
-          "dedup [FLAGS] [FILE...]",
-          dedup_story,
-          {.rest = &flags->files},
-          [flags](Messages& messages) { return run(*flags, messages); }};
+  return {
+      .name = "dedup",
+      .summary = "print each line the first time it comes",
+      .usage = "dedup [FLAGS] [FILE...]",
+      .story = dedup_story,
+      .flags = dedup_flags(*flags),
+      .operands = {.rest = &flags->files},
+      .run = [flags](Messages& messages) { return run(*flags, messages); },
+  };
 }
 
 }  // namespace bloomery::cli

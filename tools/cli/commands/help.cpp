@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <memory>
 
 #include <tools/cli/flags/flag_facts.hpp>
@@ -48,9 +47,9 @@ std::string flag_line(const FlagFacts& flag) {
   return wrapped("  " + names, flag.description);
 }
 
-std::string flag_lines(const CLI::App& parser) {
+std::string flag_lines(const Flags& flags) {
   std::string lines;
-  for (const FlagFacts& flag : flag_facts(parser)) lines += flag_line(flag);
+  for (const FlagFacts& flag : flag_facts(flags)) lines += flag_line(flag);
   return lines;
 }
 
@@ -81,8 +80,8 @@ Examples:
 }  // namespace
 
 std::string command_help(const Command& command, HelpLength length) {
-  std::string text = fmt::format("usage: bloomery {}\n\n{}\n\n{}", command.usage,
-                                 command.parser->get_description(), flag_lines(*command.parser));
+  std::string text = fmt::format("usage: bloomery {}\n\n{}\n\n{}", command.usage, command.summary,
+                                 flag_lines(command.flags));
   if (length == HelpLength::full) text += "\n" + command.story;
   return text;
 }
@@ -92,8 +91,7 @@ std::string program_help(std::span<const Command> commands, HelpLength length) {
       "usage: bloomery COMMAND [FLAGS] [FILE...]\n\n"
       "Have I seen this line before? Bloom filters and bitmaps on the command line.\n\n";
   for (const Command& command : commands)
-    text +=
-        fmt::format("  {:<11} {}\n", command.parser->get_name(), command.parser->get_description());
+    text += fmt::format("  {:<11} {}\n", command.name, command.summary);
   text +=
       "\n'bloomery COMMAND -h' lists the flags of a command, '--help' or 'bloomery help COMMAND' "
       "explains it.\n";
@@ -105,14 +103,13 @@ std::string_view conventions() { return convention_text; }
 
 std::string no_such_command(const std::string& word, std::span<const Command> commands) {
   std::vector<std::string> names;
-  for (const Command& command : commands) names.push_back(command.parser->get_name());
+  for (const Command& command : commands) names.push_back(command.name);
   return fmt::format("there is no command '{}'.{} 'bloomery -h' lists them", word,
                      did_you_mean(word, names));
 }
 
-Command help_command(CLI::App& program, const std::vector<Command>& commands) {
+Command help_command(const std::vector<Command>& commands) {
   auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App* parser = program.add_subcommand("help", "explain a command, as its --help does");
   const auto run = [words, &commands](Messages&) {
     if (words->size() > 1)
       refuse(fmt::format("unexpected argument '{}'; 'bloomery help COMMAND' explains one command",
@@ -122,13 +119,20 @@ Command help_command(CLI::App& program, const std::vector<Command>& commands) {
       return Exit::good;
     }
     for (const Command& command : commands) {
-      if (command.parser->get_name() != words->front()) continue;
+      if (command.name != words->front()) continue;
       print_out(command_help(command, HelpLength::full));
       return Exit::good;
     }
     refuse(no_such_command(words->front(), commands));
   };
-  return {parser, "help [COMMAND]", help_story, {.rest = words.get()}, run};
+  return {
+      .name = "help",
+      .summary = "explain a command, as its --help does",
+      .usage = "help [COMMAND]",
+      .story = help_story,
+      .operands = {.rest = words.get()},
+      .run = run,
+  };
 }
 
 }  // namespace bloomery::cli

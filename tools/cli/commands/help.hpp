@@ -1,4 +1,4 @@
-// The help texts: short for -h, long for --help, made from the flags that CLI11 was told about.
+// The help texts: short for -h, long for --help, made from the tables of flags.
 #pragma once
 
 #include <span>
@@ -8,8 +8,6 @@
 #include "command.hpp"
 
 namespace bloomery::cli {
-
-enum class HelpLength { brief, full };
 
 std::string command_help(const Command& command, HelpLength length);
 std::string program_help(std::span<const Command> commands, HelpLength length);

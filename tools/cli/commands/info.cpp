@@ -1,7 +1,6 @@
 // bloomery info: what a set file is, how full it is, and what its answers are worth.
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -180,21 +179,23 @@ Exit run(const InfoFlags& flags, Messages& messages) {
 
 }  // namespace
 
-Command info_command(CLI::App& program) {
+Command info_command() {
   auto flags = std::make_shared<InfoFlags>();
-  CLI::App* parser = program.add_subcommand("info", "kind, size, fill and rate of a set file");
-  parser->add_option("--measure", flags->measure, "ask it with N strangers and tell how many pass")
-      ->type_name("N")
-      ->expected(0, 1);
-  parser->add_option("--seed", flags->seed, "seed of the strangers; 1 by default")->type_name("N");
-  add_key_file_flag(*parser, flags->key_file);
-  add_speech_flags(*parser, flags->speech);
-  add_progress_flag(*parser, flags->speech);
-  return {parser,
-          "info [FLAGS] F",
-          story,
-          {.needed = {{"F", &flags->set}}},
-          [flags](Messages& messages) { return run(*flags, messages); }};
+  return {
+      .name = "info",
+      .summary = "kind, size, fill and rate of a set file",
+      .usage = "info [FLAGS] F",
+      .story = story,
+      .flags = joined({
+          {"--measure", "[N]", "ask it with N strangers and tell how many pass", &flags->measure},
+          {"--seed", "N", "seed of the strangers; 1 by default", &flags->seed},
+          key_file_flag(flags->key_file),
+          speech_flags(flags->speech),
+          progress_flag(flags->speech),
+      }),
+      .operands = {.needed = {{"F", &flags->set}}},
+      .run = [flags](Messages& messages) { return run(*flags, messages); },
+  };
 }
 
 }  // namespace bloomery::cli

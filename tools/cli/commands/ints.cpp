@@ -1,7 +1,6 @@
 // bloomery ints: exact work on unsigned integers.
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <chrono>
 #include <limits>
 #include <memory>
@@ -74,24 +73,22 @@ Examples:
   bloomery ints dups --format u64le hashes.bin.zst
 )";
 
-void add_flags(CLI::App& parser, IntsFlags& flags) {
-  parser.add_option("--range", flags.range, "which integers, both ends included")
-      ->type_name("A..B");
-  parser.add_option("--format", flags.format, "text by default; ipv4: one address a line")
-      ->type_name("text|u32le|u64le|ipv4");
-  parser
-      .add_option("-m,--memory", flags.memory, "most memory for the map: 512M, 2G (binary units)")
-      ->type_name("MEM");
-  parser.add_option("--map", flags.map, "auto takes the smaller one")
-      ->type_name("auto|dense|sparse");
-  parser.add_flag("--skip-bad", flags.skip_bad,
-                  "count lines that are not a number of the range, and go on");
-  add_line_flags(parser, flags.lines);
-  add_output_flags(parser, flags.output);
-  parser.add_flag("--stats", flags.stats, "the report");
-  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
-  add_speech_flags(parser, flags.speech);
-  add_progress_flag(parser, flags.speech);
+Flags flags_of(IntsFlags& flags) {
+  return joined({
+      {"--range", "A..B", "which integers, both ends included", &flags.range},
+      {"--format", "text|u32le|u64le|ipv4", "text by default; ipv4: one address a line",
+       &flags.format},
+      {"-m,--memory", "MEM", "most memory for the map: 512M, 2G (binary units)", &flags.memory},
+      {"--map", "auto|dense|sparse", "auto takes the smaller one", &flags.map},
+      {"--skip-bad", "", "count lines that are not a number of the range, and go on",
+       &flags.skip_bad},
+      line_flags(flags.lines),
+      output_flags(flags.output),
+      {"--stats", "", "the report", &flags.stats},
+      {"-q,--quiet", "", "no report and no progress; warnings stay", &flags.quiet},
+      speech_flags(flags.speech),
+      progress_flag(flags.speech),
+  });
 }
 
 const std::vector<std::string>& verbs() {
@@ -230,15 +227,17 @@ Exit run(const IntsFlags& flags, Messages& messages) {
 
 }  // namespace
 
-Command ints_command(CLI::App& program) {
+Command ints_command() {
   auto flags = std::make_shared<IntsFlags>();
-  CLI::App* parser = program.add_subcommand("ints", "exact work on unsigned integers");
-  add_flags(*parser, *flags);
-  return {parser,
-          "ints sort|count|once|dups|missing [FLAGS] [FILE...]",
-          story,
-          {.needed = {{"VERB", &flags->verb, verbs()}}, .rest = &flags->files},
-          [flags](Messages& messages) { return run(*flags, messages); }};
+  return {
+      .name = "ints",
+      .summary = "exact work on unsigned integers",
+      .usage = "ints sort|count|once|dups|missing [FLAGS] [FILE...]",
+      .story = story,
+      .flags = flags_of(*flags),
+      .operands = {.needed = {{"VERB", &flags->verb, verbs()}}, .rest = &flags->files},
+      .run = [flags](Messages& messages) { return run(*flags, messages); },
+  };
 }
 
 }  // namespace bloomery::cli

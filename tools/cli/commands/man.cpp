@@ -3,7 +3,6 @@
 // Made from the same descriptions as --help, so that they cannot disagree.
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -84,10 +83,9 @@ std::string flag_text(const FlagFacts& flag) {
 
 // A story has tables and examples between its paragraphs: all of it is kept as it is.
 std::string command_text(const Command& command) {
-  std::string text = fmt::format(".SS {}\n", roff(command.parser->get_name()));
-  text += fmt::format("{}\n.PP\n{}\n", bold("bloomery " + command.usage),
-                      filled(command.parser->get_description()));
-  for (const FlagFacts& flag : flag_facts(*command.parser)) text += flag_text(flag);
+  std::string text = fmt::format(".SS {}\n", roff(command.name));
+  text += fmt::format("{}\n.PP\n{}\n", bold("bloomery " + command.usage), filled(command.summary));
+  for (const FlagFacts& flag : flag_facts(command.flags)) text += flag_text(flag);
   return text + ".PP\n" + as_typed(command.story);
 }
 
@@ -101,8 +99,7 @@ std::string page(const std::vector<Command>& commands) {
       BLOOMERY_DATE, BLOOMERY_VERSION, bold("bloomery"), slanted("COMMAND"), slanted("FLAGS"),
       slanted("FILE"));
   for (const Command& command : commands)
-    text += fmt::format(".TP\n{}\n{}\n", bold(command.parser->get_name()),
-                        filled(command.parser->get_description()));
+    text += fmt::format(".TP\n{}\n{}\n", bold(command.name), filled(command.summary));
   text += ".SH COMMANDS\n";
   for (const Command& command : commands) text += command_text(command);
   return text + ".SH CONVENTIONS\n" + as_typed(conventions());
@@ -110,12 +107,18 @@ std::string page(const std::vector<Command>& commands) {
 
 }  // namespace
 
-Command man_command(CLI::App& program, const std::vector<Command>& commands) {
-  CLI::App* parser = program.add_subcommand("man", "the manual page");
-  return {parser, "man", story, {}, [&commands](Messages&) {
+Command man_command(const std::vector<Command>& commands) {
+  return {
+      .name = "man",
+      .summary = "the manual page",
+      .usage = "man",
+      .story = story,
+      .run =
+          [&commands](Messages&) {
             print_out(page(commands));
             return Exit::good;
-          }};
+          },
+  };
 }
 
 }  // namespace bloomery::cli

@@ -5,7 +5,6 @@
 //          those; a fold is what building with the smaller shape gives.
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -34,13 +33,15 @@ struct MakeFlags {
   SpeechFlags speech;
 };
 
-void add_make_flags(CLI::App& parser, MakeFlags& flags) {
-  parser.add_option("-o,--output", flags.output.path, "the set file to make")->type_name("F");
-  parser.add_flag("-f,--force", flags.output.force, "replace the set file if there is one");
-  add_key_file_flag(parser, flags.key_file);
-  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
-  add_speech_flags(parser, flags.speech);
-  add_progress_flag(parser, flags.speech);
+Flags make_flags(MakeFlags& flags) {
+  return joined({
+      {"-o,--output", "F", "the set file to make", &flags.output.path},
+      {"-f,--force", "", "replace the set file if there is one", &flags.output.force},
+      key_file_flag(flags.key_file),
+      {"-q,--quiet", "", "no report and no progress; warnings stay", &flags.quiet},
+      speech_flags(flags.speech),
+      progress_flag(flags.speech),
+  });
 }
 
 When progress_wanted(const MakeFlags& flags) {
@@ -208,32 +209,36 @@ Exit run_fold(const FoldFlags& flags, Messages& messages) {
 
 }  // namespace
 
-Command merge_command(CLI::App& program) {
+Command merge_command() {
   auto flags = std::make_shared<MergeFlags>();
-  CLI::App* parser = program.add_subcommand("merge", "union or intersection of set files");
-  add_make_flags(*parser, flags->make);
-  return {parser,
-          "merge union|intersect|difference|exclusive -o F [FLAGS] A B...",
-          merge_story,
-          {.needed = {{"OPERATION", &flags->operation, operation_names()}},
-           .rest = &flags->sets,
-           .needed_rest = "A"},
-          [flags](Messages& messages) { return run_merge(*flags, messages); }};
+  return {
+      .name = "merge",
+      .summary = "union or intersection of set files",
+      .usage = "merge union|intersect|difference|exclusive -o F [FLAGS] A B...",
+      .story = merge_story,
+      .flags = make_flags(flags->make),
+      .operands = {.needed = {{"OPERATION", &flags->operation, operation_names()}},
+                   .rest = &flags->sets,
+                   .needed_rest = "A"},
+      .run = [flags](Messages& messages) { return run_merge(*flags, messages); },
+  };
 }
 
-Command fold_command(CLI::App& program) {
+Command fold_command() {
   auto flags = std::make_shared<FoldFlags>();
-  CLI::App* parser = program.add_subcommand("fold", "shrink a set file that was planned too large");
-  add_make_flags(*parser, flags->make);
-  parser->add_option("-p,--rate", flags->rate, "the rate to hold; that of A by default")
-      ->type_name("RATE");
-  parser->add_option("--by", flags->by, "join so many neighbours, whatever the rate")
-      ->type_name("FACTOR");
-  return {parser,
-          "fold -o F [FLAGS] A",
-          fold_story,
-          {.needed = {{"A", &flags->set}}},
-          [flags](Messages& messages) { return run_fold(*flags, messages); }};
+  return {
+      .name = "fold",
+      .summary = "shrink a set file that was planned too large",
+      .usage = "fold -o F [FLAGS] A",
+      .story = fold_story,
+      .flags = joined({
+          make_flags(flags->make),
+          {"-p,--rate", "RATE", "the rate to hold; that of A by default", &flags->rate},
+          {"--by", "FACTOR", "join so many neighbours, whatever the rate", &flags->by},
+      }),
+      .operands = {.needed = {{"A", &flags->set}}},
+      .run = [flags](Messages& messages) { return run_fold(*flags, messages); },
+  };
 }
 
 }  // namespace bloomery::cli

@@ -2,7 +2,6 @@
 // shared on a Redis Cluster (plan_nodes.cpp).
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -62,14 +61,14 @@ Examples:
   bloomery plan --nodes=12 -n 10G -p 0.1% --replicas 2 --network 25G
 )";
 
-void add_flags(CLI::App& parser, PlanFlags& flags) {
-  add_size_flags(parser, flags.size, "chance that a stranger passes: 0.1%, 1e-3, 1/1000");
-  parser.add_option("--range", flags.range, "show the exact maps of these integers too")
-      ->type_name("A..B");
-  parser.add_option("--allow", flags.allow, "keys that shall never match: show the cascade too")
-      ->type_name("N");
-  add_nodes_flags(parser, flags.nodes);
-  add_speech_flags(parser, flags.speech);
+Flags flags_of(PlanFlags& flags) {
+  return joined({
+      size_flags(flags.size, {.rate = "chance that a stranger passes: 0.1%, 1e-3, 1/1000"}),
+      {"--range", "A..B", "show the exact maps of these integers too", &flags.range},
+      {"--allow", "N", "keys that shall never match: show the cascade too", &flags.allow},
+      nodes_flags(flags.nodes),
+      speech_flags(flags.speech),
+  });
 }
 
 struct Planned {
@@ -239,16 +238,16 @@ Exit run(const PlanFlags& flags, Messages& messages) {
 
 }  // namespace
 
-Command plan_command(CLI::App& program) {
+Command plan_command() {
   auto flags = std::make_shared<PlanFlags>();
-  CLI::App* parser =
-      program.add_subcommand("plan", "how large, how exact, which kind: before anything is made");
-  add_flags(*parser, *flags);
-  return {parser,
-          "plan [--nodes[=N]] -n N -p RATE [-m MEM]   (any two; --nodes: -n and -p)",
-          story,
-          {},
-          [flags](Messages& messages) { return run(*flags, messages); }};
+  return {
+      .name = "plan",
+      .summary = "how large, how exact, which kind: before anything is made",
+      .usage = "plan [--nodes[=N]] -n N -p RATE [-m MEM]   (any two; --nodes: -n and -p)",
+      .story = story,
+      .flags = flags_of(*flags),
+      .run = [flags](Messages& messages) { return run(*flags, messages); },
+  };
 }
 
 }  // namespace bloomery::cli

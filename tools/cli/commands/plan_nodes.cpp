@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -117,18 +116,14 @@ std::vector<Report> event_rows(const ClusterPlan& plan) {
 
 }  // namespace
 
-void add_nodes_flags(CLI::App& parser, NodesFlags& flags) {
-  parser
-      .add_option("--nodes", flags.nodes,
-                  "a set shared on a Redis Cluster of N masters, or as few as do")
-      ->type_name("N")
-      ->expected(0, 1);
-  parser.add_option("--replicas", flags.replicas, "--nodes: of each master; 1 by default")
-      ->type_name("R");
-  parser
-      .add_option("--network", flags.network,
-                  "--nodes: bits a second of each machine: 10G, 2.5G; 10G by default")
-      ->type_name("BITS");
+Flags nodes_flags(NodesFlags& flags) {
+  return {
+      {"--nodes", "[N]", "a set shared on a Redis Cluster of N masters, or as few as do",
+       &flags.nodes},
+      {"--replicas", "R", "--nodes: of each master; 1 by default", &flags.replicas},
+      {"--network", "BITS", "--nodes: bits a second of each machine: 10G, 2.5G; 10G by default",
+       &flags.network},
+  };
 }
 
 void expect_nodes(const NodesFlags& flags) {

@@ -4,10 +4,6 @@
 #include <tools/cli/flags/flags.hpp>
 #include <tools/cli/report/report.hpp>
 
-namespace CLI {
-class App;
-}
-
 namespace bloomery::cli {
 
 struct NodesFlags {
@@ -17,7 +13,7 @@ struct NodesFlags {
 
   bool given() const { return nodes.has_value(); }
 };
-void add_nodes_flags(CLI::App& parser, NodesFlags& flags);
+Flags nodes_flags(NodesFlags& flags);
 // Refuses flags that belong to --nodes and stand without it.
 void expect_nodes(const NodesFlags& flags);
 

@@ -1,7 +1,6 @@
 // bloomery verify: is every byte of these set files what was written?
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <memory>
 
 #include <bloomery/any_set.hpp>
@@ -98,16 +97,20 @@ Exit run(const VerifyFlags& flags, Messages& messages) {
 
 }  // namespace
 
-Command verify_command(CLI::App& program) {
+Command verify_command() {
   auto flags = std::make_shared<VerifyFlags>();
-  CLI::App* parser = program.add_subcommand("verify", "check every byte of set files");
-  add_speech_flags(*parser, flags->speech);
-  add_progress_flag(*parser, flags->speech);
-  return {parser,
-          "verify [FLAGS] F...",
-          story,
-          {.rest = &flags->sets, .needed_rest = "F"},
-          [flags](Messages& messages) { return run(*flags, messages); }};
+  return {
+      .name = "verify",
+      .summary = "check every byte of set files",
+      .usage = "verify [FLAGS] F...",
+      .story = story,
+      .flags = joined({
+          speech_flags(flags->speech),
+          progress_flag(flags->speech),
+      }),
+      .operands = {.rest = &flags->sets, .needed_rest = "F"},
+      .run = [flags](Messages& messages) { return run(*flags, messages); },
+  };
 }
 
 }  // namespace bloomery::cli

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <CLI/App.hpp>
 #include <filesystem>
 #include <map>
 
@@ -200,56 +199,45 @@ Examples:
   find . -print0 | bloomery dedup -0
 )";
 
-void add_dedup_flags(CLI::App& parser, DedupFlags& flags) {
-  add_size_flags(parser, flags.size,
-                 "a Bloom filter: smaller, with this chance that a new line is lost");
-  parser.get_option("--memory")
-      ->description("most memory for the whole program: 512M, 2G (binary units)");
-  parser.add_flag("--exact", flags.exact,
-                  "lose no line; 19 to 25 bytes of memory for each different one");
-  parser.add_flag("-i,--repeated", flags.repeated, "print the repeats instead of the first ones");
-  parser.add_option("-D,--dups", flags.dups, "write the repeats to this file as well")
-      ->type_name("FILE");
-  parser.add_option("--state", flags.state, "remember lines in this set file from run to run")
-      ->type_name("F");
-  parser
-      .add_option("--checkpoint", flags.checkpoint,
-                  "how often the state is saved: 60s, 5min; 60s by default with --output")
-      ->type_name("TIME");
-  parser
-      .add_option(
-          "--against", flags.against,
-          "drop the lines that this set file, or plain list, has; may be given several times")
-      ->type_name("F")
-      ->expected(1)
-      ->take_all();
-  parser
-      .add_option("--window", flags.window,
-                  "forget lines after so many others, or so much time: 10M, 24h")
-      ->type_name("N|TIME");
-  add_tally_flags(parser, flags.tally);
-  parser.add_flag("--in-place", flags.in_place,
-                  "replace each file by its lines that did not come before");
-  parser
-      .add_option("-T,--threads", flags.threads,
-                  "how many; the same lines come out with any; 0, the default: all cores")
-      ->type_name("N");
-  add_line_flags(parser, flags.lines);
-  add_crlf_flag(parser, flags.lines,
+Flags dedup_flags(DedupFlags& flags) {
+  return joined({
+      size_flags(flags.size,
+                 {.rate = "a Bloom filter: smaller, with this chance that a new line is lost",
+                  .memory = "most memory for the whole program: 512M, 2G (binary units)"}),
+      {"--exact", "", "lose no line; 19 to 25 bytes of memory for each different one",
+       &flags.exact},
+      {"-i,--repeated", "", "print the repeats instead of the first ones", &flags.repeated},
+      {"-D,--dups", "FILE", "write the repeats to this file as well", &flags.dups},
+      {"--state", "F", "remember lines in this set file from run to run", &flags.state},
+      {"--checkpoint", "TIME",
+       "how often the state is saved: 60s, 5min; 60s by default with --output", &flags.checkpoint},
+      {"--against", "F",
+       "drop the lines that this set file, or plain list, has; may be given several times",
+       &flags.against},
+      {"--window", "N|TIME", "forget lines after so many others, or so much time: 10M, 24h",
+       &flags.window},
+      tally_flags(flags.tally),
+      {"--in-place", "", "replace each file by its lines that did not come before",
+       &flags.in_place},
+      {"-T,--threads", "N", "how many; the same lines come out with any; 0, the default: all cores",
+       &flags.threads},
+      line_flags(flags.lines),
+      crlf_flag(flags.lines,
                 "whether a carriage return at the end of a line counts (keep, the default) or two "
-                "lines that differ only in it are the same (strip)");
-  add_key_flags(parser, flags.keys, "they are printed, and counted");
-  add_same_keys_flag(parser, flags.keys);
-  add_output_flags(parser, flags.output);
-  add_hash_flags(parser, flags.hash);
-  add_key_file_flag(parser, flags.hash.key_file);
-  parser.add_flag("--stats", flags.stats, "the report on standard error");
-  parser.add_flag("-q,--quiet", flags.quiet, "no report and no progress; warnings stay");
-  parser.add_flag(
-      "--strict", flags.strict,
-      "exit with 3 if the set became overfull or half a line or more was probably lost");
-  add_speech_flags(parser, flags.speech);
-  add_progress_flag(parser, flags.speech);
+                "lines that differ only in it are the same (strip)"),
+      key_flags(flags.keys, "they are printed, and counted"),
+      same_keys_flag(flags.keys),
+      output_flags(flags.output),
+      hash_flags(flags.hash),
+      key_file_flag(flags.hash.key_file),
+      {"--stats", "", "the report on standard error", &flags.stats},
+      {"-q,--quiet", "", "no report and no progress; warnings stay", &flags.quiet},
+      {"--strict", "",
+       "exit with 3 if the set became overfull or half a line or more was probably lost",
+       &flags.strict},
+      speech_flags(flags.speech),
+      progress_flag(flags.speech),
+  });
 }
 
 bool is_plain_file(const Word& path) {

@@ -38,7 +38,7 @@ struct DedupFlags {
 };
 
 extern const char* const dedup_story;
-void add_dedup_flags(CLI::App& parser, DedupFlags& flags);
+Flags dedup_flags(DedupFlags& flags);
 
 // Refuses flags that exclude each other, and files that would be lost to one another.
 void expect_fitting(const DedupFlags& flags);

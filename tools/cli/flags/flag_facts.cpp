@@ -1,6 +1,5 @@
 #include "flag_facts.hpp"
 
-#include <CLI/App.hpp>
 #include <algorithm>
 #include <string_view>
 
@@ -28,17 +27,30 @@ std::vector<std::string> words_of(const std::string& value) {
   return words;
 }
 
-FlagFacts facts_of(const CLI::Option& option) {
+// "-o,--output" --> o; output
+void name(FlagFacts& facts, std::string_view names) {
+  for (std::size_t at = 0; at < names.size();) {
+    const std::size_t end = std::min(names.find(',', at), names.size());
+    const std::string_view one = names.substr(at, end - at);
+    if (one.starts_with("--"))
+      facts.long_names.emplace_back(one.substr(2));
+    else
+      facts.short_names.emplace_back(one.substr(1));
+    at = end + 1;
+  }
+}
+
+FlagFacts facts_of(const Flag& flag) {
   FlagFacts facts;
-  facts.short_names = option.get_snames();
-  facts.long_names = option.get_lnames();
-  facts.description = option.get_description();
-  if (option.get_items_expected_max() == 0) return facts;
-  facts.value = option.get_items_expected_min() > 0 ? FlagValue::needed : FlagValue::optional;
-  facts.value_name = option.get_type_name();
+  name(facts, flag.names);
+  facts.description = flag.help;
+  if (flag.value.empty()) return facts;
+  facts.value = flag.needs_value() ? FlagValue::needed : FlagValue::optional;
+  facts.value_name = flag.value;
+  if (!flag.needs_value()) facts.value_name = flag.value.substr(1, flag.value.size() - 2);
   facts.words = words_of(facts.value_name);
   facts.file = names_file(facts.value_name);
-  facts.repeats = option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+  facts.repeats = flag.repeats();
   return facts;
 }
 
@@ -51,10 +63,9 @@ std::vector<std::string> FlagFacts::names() const {
   return all;
 }
 
-std::vector<FlagFacts> flag_facts(const CLI::App& parser) {
-  const auto named = [](const CLI::Option* option) { return option->nonpositional(); };
+std::vector<FlagFacts> flag_facts(const Flags& flags) {
   std::vector<FlagFacts> all;
-  for (const CLI::Option* option : parser.get_options(named)) all.push_back(facts_of(*option));
+  for (const Flag& flag : flags) all.push_back(facts_of(flag));
   return all;
 }
 

@@ -1,15 +1,13 @@
-// What CLI11 was told about the flags of a command, as help, completions and manual need it.
+// The flags of a command, as help, completions and manual need it.
 //
-//    "-o,--output", type name "FILE"               names -o, --output; value FILE; a file
-//    "--color", type name "auto|always|never"      value; its words are auto, always, never
+//    {"-o,--output", "FILE", ...}            names -o, --output; value FILE; a file
+//    {"--color", "auto|always|never", ...}   value; its words are auto, always, never
 #pragma once
 
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "flag.hpp"
 
 namespace bloomery::cli {
 
@@ -33,7 +31,7 @@ struct FlagFacts {
   std::vector<std::string> names() const;
 };
 
-// In the order they were told.
-std::vector<FlagFacts> flag_facts(const CLI::App& parser);
+// In the order of the table.
+std::vector<FlagFacts> flag_facts(const Flags& flags);
 
 }  // namespace bloomery::cli

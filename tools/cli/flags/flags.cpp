@@ -4,7 +4,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
 #include <cctype>
 #include <cstring>
 #include <fstream>
@@ -68,12 +67,12 @@ std::optional<SecretKey> key_from_digits(std::string_view text) {
 
 }  // namespace
 
-void add_size_flags(CLI::App& parser, SizeFlags& flags, const std::string& rate_text) {
-  parser.add_option("-n,--keys", flags.keys, "distinct keys to expect: 10M, 1e9")->type_name("N");
-  parser.add_option("-p,--rate", flags.rate, rate_text)->type_name("RATE");
-  parser
-      .add_option("-m,--memory", flags.memory, "most memory for the set: 512M, 2G (binary units)")
-      ->type_name("MEM");
+Flags size_flags(SizeFlags& flags, const SizeTexts& texts) {
+  return {
+      {"-n,--keys", "N", "distinct keys to expect: 10M, 1e9", &flags.keys},
+      {"-p,--rate", "RATE", texts.rate, &flags.rate},
+      {"-m,--memory", "MEM", texts.memory, &flags.memory},
+  };
 }
 
 Want want_of(const SizeFlags& flags) {
@@ -84,22 +83,20 @@ Want want_of(const SizeFlags& flags) {
   return want;
 }
 
-void add_line_flags(CLI::App& parser, LineFlags& flags) {
-  parser.add_flag("-0,--null", flags.null, "lines end with a zero byte, not with a newline");
-  parser
-      .add_option("-d,--delimiter", flags.delimiter,
-                  "lines end with these bytes; \\n \\t \\r \\0 \\\\ \\xHH are understood")
-      ->type_name("STR");
-  parser
-      .add_option("--decompress", flags.decompress,
-                  "auto reads gzip, bzip2, xz, zstd and lz4; never: bytes as they are")
-      ->type_name("auto|never");
-  parser.add_flag("--text", flags.text,
-                  "read bytes as they are: archives too, no UTF-16, byte order marks kept");
+Flags line_flags(LineFlags& flags) {
+  return {
+      {"-0,--null", "", "lines end with a zero byte, not with a newline", &flags.null},
+      {"-d,--delimiter", "STR",
+       "lines end with these bytes; \\n \\t \\r \\0 \\\\ \\xHH are understood", &flags.delimiter},
+      {"--decompress", "auto|never",
+       "auto reads gzip, bzip2, xz, zstd and lz4; never: bytes as they are", &flags.decompress},
+      {"--text", "", "read bytes as they are: archives too, no UTF-16, byte order marks kept",
+       &flags.text},
+  };
 }
 
-void add_crlf_flag(CLI::App& parser, LineFlags& flags, const std::string& text) {
-  parser.add_option("--crlf", flags.crlf, text)->type_name("keep|strip");
+Flag crlf_flag(LineFlags& flags, const std::string& text) {
+  return {"--crlf", "keep|strip", text, &flags.crlf};
 }
 
 std::string delimiter_of(const LineFlags& flags) {
@@ -138,17 +135,17 @@ Crlf crlf_of(const LineFlags& flags, Crlf otherwise) {
   refuse(unknown_value("--crlf", *flags.crlf, std::vector<std::string>{"keep", "strip"}));
 }
 
-void add_hash_flags(CLI::App& parser, HashFlags& flags) {
-  parser.add_option("--seed", flags.seed, "seed of the fast hash; 0 by default")->type_name("N");
-  parser.add_flag("--hardened", flags.hardened,
-                  "keyed hash, for keys that an opponent may choose; a fresh secret key");
+Flags hash_flags(HashFlags& flags) {
+  return {
+      {"--seed", "N", "seed of the fast hash; 0 by default", &flags.seed},
+      {"--hardened", "", "keyed hash, for keys that an opponent may choose; a fresh secret key",
+       &flags.hardened},
+  };
 }
 
-void add_key_file_flag(CLI::App& parser, Word& key_file) {
-  parser
-      .add_option("--key-file", key_file,
-                  "the secret key of a hardened hash: 32 hex digits or 16 bytes")
-      ->type_name("FILE");
+Flag key_file_flag(Word& key_file) {
+  return {"--key-file", "FILE", "the secret key of a hardened hash: 32 hex digits or 16 bytes",
+          &key_file};
 }
 
 Hasher hasher_of(const HashFlags& flags) {
@@ -172,14 +169,15 @@ SecretKey read_key_file(const std::string& path) {
   refuse(fmt::format("{}: a key file holds 32 hexadecimal digits or 16 bytes", path));
 }
 
-void add_speech_flags(CLI::App& parser, SpeechFlags& flags) {
-  parser.add_flag("--json", flags.json, "the report as one JSON object");
-  parser.add_option("--color", flags.colour, "colours in messages")->type_name("auto|always|never");
+Flags speech_flags(SpeechFlags& flags) {
+  return {
+      {"--json", "", "the report as one JSON object", &flags.json},
+      {"--color", "auto|always|never", "colours in messages", &flags.colour},
+  };
 }
 
-void add_progress_flag(CLI::App& parser, SpeechFlags& flags) {
-  parser.add_option("--progress", flags.progress, "a progress bar on standard error")
-      ->type_name("auto|always|never");
+Flag progress_flag(SpeechFlags& flags) {
+  return {"--progress", "auto|always|never", "a progress bar on standard error", &flags.progress};
 }
 
 void obey(const SpeechFlags& flags, Messages& messages) {

@@ -1,7 +1,7 @@
 // Flags that several commands share, under the same names and with the same meaning everywhere.
 //
-// CLI11 only collects the words; the values are read here, so that every refusal is a sentence of
-// ours.
+// xxx_flags() gives the table; what the words in it mean is read by xxx_of(), whose refusals are
+// sentences.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,9 @@
 
 #include <tools/cli/report/messages.hpp>
 
-namespace CLI {
-class App;
-}
+#include "flag.hpp"
 
 namespace bloomery::cli {
-
-using Word = std::optional<std::string>;
 
 // -n, -p, -m as typed.
 struct SizeFlags {
@@ -30,7 +26,12 @@ struct SizeFlags {
   Word rate;
   Word memory;
 };
-void add_size_flags(CLI::App& parser, SizeFlags& flags, const std::string& rate_text);
+// What --help says of them, where commands differ.
+struct SizeTexts {
+  std::string rate;
+  std::string memory = "most memory for the set: 512M, 2G (binary units)";
+};
+Flags size_flags(SizeFlags& flags, const SizeTexts& texts);
 // What was given; the rest stays 0.
 Want want_of(const SizeFlags& flags);
 
@@ -44,8 +45,8 @@ struct LineFlags {
   Word decompress;
   bool text = false;
 };
-void add_line_flags(CLI::App& parser, LineFlags& flags);
-void add_crlf_flag(CLI::App& parser, LineFlags& flags, const std::string& text);
+Flags line_flags(LineFlags& flags);
+Flag crlf_flag(LineFlags& flags, const std::string& text);
 // One newline unless told otherwise.
 std::string delimiter_of(const LineFlags& flags);
 // What makes lines of a file: compressed, in UTF-16, with a byte order mark. Refuses what is no
@@ -60,8 +61,8 @@ struct HashFlags {
   bool hardened = false;
   Word key_file;
 };
-void add_hash_flags(CLI::App& parser, HashFlags& flags);
-void add_key_file_flag(CLI::App& parser, Word& key_file);
+Flags hash_flags(HashFlags& flags);
+Flag key_file_flag(Word& key_file);
 // The hash these flags ask for; a hardened one without a key file gets a fresh key from the system.
 Hasher hasher_of(const HashFlags& flags);
 // 32 hexadecimal digits, or 16 bytes as they are.
@@ -73,8 +74,8 @@ struct SpeechFlags {
   Word colour;
   Word progress;
 };
-void add_speech_flags(CLI::App& parser, SpeechFlags& flags);
-void add_progress_flag(CLI::App& parser, SpeechFlags& flags);
+Flags speech_flags(SpeechFlags& flags);
+Flag progress_flag(SpeechFlags& flags);
 // Sets the colour; every command does this first.
 void obey(const SpeechFlags& flags, Messages& messages);
 When progress_of(const SpeechFlags& flags);

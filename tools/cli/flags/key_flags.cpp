@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <charconv>
 
 #include <tools/cli/report/refuse.hpp>
@@ -72,47 +71,36 @@ FieldRules column_rules(const KeyFlags& flags) {
 
 }  // namespace
 
-void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped) {
-  parser
-      .add_option("-k,--field", flags.fields,
-                  "the key is this field, or these: 1,3; 2- from the second on, -1 the last one")
-      ->type_name("N")
-      ->expected(1)
-      ->take_all();
-  parser
-      .add_option("-t,--separator", flags.separator,
-                  "what separates fields, such as ':' or '\\t'; else blanks, in CSV a comma")
-      ->type_name("STR");
-  parser.add_flag("--csv", flags.csv, "the input is CSV with a header; the key is a --column");
-  parser.add_flag("--tsv", flags.tsv, "the same with tabs, and without quotes");
-  parser
-      .add_option("--column", flags.columns,
-                  "the column to take, by name or number, or several: a,b")
-      ->type_name("NAME")
-      ->expected(1)
-      ->take_all();
-  parser.add_flag("--no-header", flags.headless,
-                  "CSV and TSV: there is no header; columns are given by number");
-  parser
-      .add_option("--json-key", flags.json_keys,
-                  "the key is at this path of a JSON line; give it again for several")
-      ->type_name(".a.b")
-      ->expected(1)
-      ->take_all();
-  parser.add_flag("--skip-bad", flags.skip_bad, "pass over lines without such a key; " + skipped);
-  parser
-      .add_option("--normalize", flags.normalize,
-                  "spell keys in one way: trim, case, email, url or crawl; stored in the set file")
-      ->type_name("PROFILE");
-  parser
-      .add_option("--empty", flags.empty,
-                  "records with an empty or null key: all kept, as nobody's; dropped; or one key")
-      ->type_name("keep|drop|one");
+Flags key_flags(KeyFlags& flags, const std::string& skipped) {
+  return {
+      {"-k,--field", "N",
+       "the key is this field, or these: 1,3; 2- from the second on, -1 the last one",
+       &flags.fields},
+      {"-t,--separator", "STR",
+       "what separates fields, such as ':' or '\\t'; else blanks, in CSV a comma",
+       &flags.separator},
+      {"--csv", "", "the input is CSV with a header; the key is a --column", &flags.csv},
+      {"--tsv", "", "the same with tabs, and without quotes", &flags.tsv},
+      {"--column", "NAME", "the column to take, by name or number, or several: a,b",
+       &flags.columns},
+      {"--no-header", "", "CSV and TSV: there is no header; columns are given by number",
+       &flags.headless},
+      {"--json-key", ".a.b", "the key is at this path of a JSON line; give it again for several",
+       &flags.json_keys},
+      {"--skip-bad", "", "pass over lines without such a key; " + skipped, &flags.skip_bad},
+      {"--normalize", "PROFILE",
+       "spell keys in one way: trim, case, email, url or crawl; stored in the set file",
+       &flags.normalize},
+      {"--empty", "keep|drop|one",
+       "records with an empty or null key: all kept, as nobody's; dropped; or one key",
+       &flags.empty},
+  };
 }
 
-void add_same_keys_flag(CLI::App& parser, KeyFlags& flags) {
-  parser.add_flag("--same-keys", flags.same_keys,
-                  "believe that keys are written as those of F, whatever F was made from");
+Flag same_keys_flag(KeyFlags& flags) {
+  return {"--same-keys", "",
+          "believe that keys are written as those of F, whatever F was made from",
+          &flags.same_keys};
 }
 
 EmptyKeys empty_keys_of(const KeyFlags& flags) {

@@ -35,10 +35,10 @@ struct KeyFlags {
   bool part_of_line() const { return !fields.empty() || csv || tsv || !json_keys.empty(); }
 };
 // `skipped` tells what becomes of a record without a key that is passed over.
-void add_key_flags(CLI::App& parser, KeyFlags& flags, const std::string& skipped);
+Flags key_flags(KeyFlags& flags, const std::string& skipped);
 
 // For commands that use a set which is there already.
-void add_same_keys_flag(CLI::App& parser, KeyFlags& flags);
+Flag same_keys_flag(KeyFlags& flags);
 
 // Refuses flags that do not fit together.
 FieldCutter cutter_of(const KeyFlags& flags);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <string_view>
 
 #include <tools/cli/report/refuse.hpp>
@@ -11,19 +10,15 @@ namespace bloomery::cli {
 namespace {
 
 // A value that may be left out is given as --flag=VALUE only; the next word is another word.
-bool takes_value(const CLI::Option* option) {
-  return option != nullptr && option->get_items_expected_min() > 0;
-}
+bool takes_value(const Flag* flag) { return flag != nullptr && flag->needs_value(); }
 
 // Whether the value of the flag (or of the last of several short ones, as in -fo) is the next word.
-bool value_follows(std::string_view word, const CLI::App& parser) {
+bool value_follows(std::string_view word, const Flags& flags) {
   if (word.starts_with("--"))
-    return word.find('=') == std::string_view::npos &&
-           takes_value(parser.get_option_no_throw(std::string(word)));
+    return word.find('=') == std::string_view::npos && takes_value(find_flag(flags, word));
   for (std::size_t i = 1; i < word.size(); ++i) {
     // What follows in the same word is the value.
-    if (takes_value(parser.get_option_no_throw(std::string{'-', word[i]})))
-      return i + 1 == word.size();
+    if (takes_value(find_flag(flags, std::string{'-', word[i]}))) return i + 1 == word.size();
   }
   return false;
 }
@@ -49,7 +44,7 @@ void Operands::take(std::span<const std::string> words, const std::string& comma
                        words.front(), command, command));
 }
 
-Words split_words(std::span<char*> words, const CLI::App& parser) {
+Words split_words(std::span<char*> words, const Flags& flags) {
   Words split;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
@@ -63,7 +58,7 @@ Words split_words(std::span<char*> words, const CLI::App& parser) {
       continue;
     }
     split.flags.emplace_back(word);
-    if (value_follows(word, parser) && i + 1 < words.size()) split.flags.emplace_back(words[++i]);
+    if (value_follows(word, flags) && i + 1 < words.size()) split.flags.emplace_back(words[++i]);
   }
   return split;
 }

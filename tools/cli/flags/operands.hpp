@@ -10,9 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "flag.hpp"
 
 namespace bloomery::cli {
 
@@ -37,6 +35,6 @@ struct Words {
   std::vector<std::string> operands;
 };
 // A flag that is unknown stays among the flags, for CLI11 to refuse.
-Words split_words(std::span<char*> words, const CLI::App& parser);
+Words split_words(std::span<char*> words, const Flags& flags);
 
 }  // namespace bloomery::cli

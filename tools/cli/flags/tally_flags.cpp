@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <string>
 #include <vector>
 
@@ -35,19 +34,18 @@ void refuse_beside(bool given, const std::string& flag, std::string_view other,
 
 }  // namespace
 
-void add_tally_flags(CLI::App& parser, TallyFlags& flags) {
-  parser.add_flag("--distinct", flags.distinct,
-                  "print only how many different lines there are, one number");
-  parser.add_flag("-c,--count", flags.count,
-                  "print how often each different line came: COUNT, a tab, the line");
-  parser
-      .add_option("--top", flags.top, "count, and print the N most frequent, most frequent first")
-      ->type_name("N");
-  parser.add_flag("-u,--unique", flags.unique, "print only the lines that came exactly once");
-  parser
-      .add_option("--keep", flags.keep,
-                  "which of equal lines is printed, in its place: the first (the default) or last")
-      ->type_name("first|last");
+Flags tally_flags(TallyFlags& flags) {
+  return {
+      {"--distinct", "", "print only how many different lines there are, one number",
+       &flags.distinct},
+      {"-c,--count", "", "print how often each different line came: COUNT, a tab, the line",
+       &flags.count},
+      {"--top", "N", "count, and print the N most frequent, most frequent first", &flags.top},
+      {"-u,--unique", "", "print only the lines that came exactly once", &flags.unique},
+      {"--keep", "first|last",
+       "which of equal lines is printed, in its place: the first (the default) or last",
+       &flags.keep},
+  };
 }
 
 std::optional<TallyRules> tallies_of(const TallyFlags& flags) {

@@ -17,7 +17,7 @@ struct TallyFlags {
   bool unique = false;
   Word keep;
 };
-void add_tally_flags(CLI::App& parser, TallyFlags& flags);
+Flags tally_flags(TallyFlags& flags);
 
 // What is to be tallied; none for dedup as it is, and for --distinct, which is dedup without
 // printing. Refuses values and flags that exclude each other.

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/App.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -107,12 +106,12 @@ void expect_apart(const std::string& output, const std::vector<std::string>& fil
                          output));
 }
 
-void add_output_flags(CLI::App& parser, OutputFlags& flags) {
-  parser
-      .add_option("-o,--output", flags.path,
-                  "write to this file; compressed if it ends in .gz, .bz2, .xz, .zst, .lz4")
-      ->type_name("FILE");
-  parser.add_flag("-f,--force", flags.force, "replace the output file if there is one");
+Flags output_flags(OutputFlags& flags) {
+  return {
+      {"-o,--output", "FILE",
+       "write to this file; compressed if it ends in .gz, .bz2, .xz, .zst, .lz4", &flags.path},
+      {"-f,--force", "", "replace the output file if there is one", &flags.force},
+  };
 }
 
 LineWriter open_output(const OutputFlags& flags) {

@@ -34,7 +34,7 @@ struct OutputFlags {
   Word path;
   bool force = false;
 };
-void add_output_flags(CLI::App& parser, OutputFlags& flags);
+Flags output_flags(OutputFlags& flags);
 // The file, compressed if its name says so, or the standard output.
 LineWriter open_output(const OutputFlags& flags);
 // Refuses an output that is one of the sets, inputs or lists that are read.
