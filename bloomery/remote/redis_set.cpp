@@ -368,7 +368,7 @@ Result<void> RedisSet::tell_adds() {
   return take_back("adds", epoch_);
 }
 
-// HSETNX and HINCRBY make a hash that is not there, and it would be no set but bar the name.
+// HSETNX and HINCRBY create a missing hash. It would not be a set, but would block the name.
 Result<void> RedisSet::take_back(const char* field, std::uint64_t epoch) {
   requests_.clear();
   requests_.add(meta_slot_, Effect::writes, "HDEL", meta_key_,

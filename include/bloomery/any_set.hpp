@@ -3,8 +3,8 @@
 //    auto set = AnySet::make("blocked", {.keys = 1000, .rate = 0.01});
 //    set->add_all(lines, fresh);          one indirect call per span, not per key
 //
-// Hashes text by itself, as its kind needs (64 bits, 128 bits); takes Ordinals for the exact maps.
-// A text is refused by a set of integers or of hashes (Code::mismatch): it would never be found.
+// Hashes text itself, to 64 or 128 bits as its kind needs; exact maps take Ordinals. A text is
+// refused by a set of integers or of hashes (Code::mismatch): it would never be found.
 // Threads: one adds; any number may ask while nobody adds.
 #pragma once
 
@@ -34,7 +34,7 @@ namespace detail {
 class Cascade;
 }  // namespace detail
 
-// What a set wants to be given.
+// What keys a set takes.
 enum class InputForm {
   hashed,   // text or bytes; the set hashes
   ordinal,  // integers in a range
@@ -58,7 +58,7 @@ struct KindRow {
   Result<std::uint64_t> (*planned_bytes)(const Want&);
 };
 
-// Texts as the hashes of one set, 64 or 128 bits as its kind takes them; the other list is empty.
+// Hashed texts: 64 or 128 bits each, as the kind of the set takes them; the other list is empty.
 struct HashedTexts {
   std::vector<Hash> narrow;
   std::vector<WideHash> wide;
@@ -71,8 +71,8 @@ class AnySet {
   static const KindRow* find_row(std::string_view name);
 
   static Result<AnySet> make(std::string_view kind, const Want& want, Hasher hasher = Hasher{});
-  // A set of these keys: static kinds are built, by the crew; any other is made, for as many keys
-  // unless the want says how many, and added to.
+  // A set of these keys. Static kinds are built, by the crew. Any other kind is made, for this
+  // number of keys unless the want gives another, and the keys are added.
   static Result<AnySet> build(std::string_view kind, const Want& want,
                               std::span<const std::string_view> keys, Hasher hasher = Hasher{},
                               const detail::Crew& crew = {});
@@ -85,8 +85,8 @@ class AnySet {
   static AnySet of(std::unique_ptr<Body> body, Hasher hasher, KeyRules rules);
   // Puts together what storage opened; refuses parts that do not fit each other.
   static Result<AnySet> from_parts(detail::Parts parts, Hasher hasher, KeyRules rules);
-  // Checks one part as far as that is possible without its payload: known kind, sound shape, and a
-  // payload of just this length.
+  // Checks one part without reading its payload: the kind is known, the shape is valid, and the
+  // payload has exactly this length.
   static Result<void> check_part(const detail::Part& part, std::uint64_t payload_bytes);
 
   AnySet(AnySet&&) noexcept;
@@ -104,7 +104,7 @@ class AnySet {
   const KeyRules& rules() const { return rules_; }
 
   // Adds every key in order; returns how many were surely new. `fresh`, if not empty, is as long
-  // as the keys and tells which. Full: a growing set that may not grow further, or memory refused.
+  // as the keys and tells which. Code::full: the set may not grow further, or memory is refused.
   Result<std::size_t> add_all(std::span<const std::string_view> keys, std::span<bool> fresh = {});
   Result<std::size_t> add_all(std::span<const Hash> hashes, std::span<bool> fresh = {});
   Result<std::size_t> add_all(std::span<const Ordinal> ordinals, std::span<bool> fresh = {});
@@ -114,25 +114,25 @@ class AnySet {
   Result<void> may_contain_all(std::span<const Hash> hashes, std::span<bool> answers) const;
   Result<void> may_contain_all(std::span<const Ordinal> ordinals, std::span<bool> answers) const;
 
-  // The two halves of adding texts: any number of threads may hash while one adds. Replaces what is
-  // in `hashed`; the hashes are good for this set, and others with its hasher and kind.
+  // Adding texts in two steps: any number of threads may hash while one adds. Replaces what is in
+  // `hashed`; the hashes fit this set, and others with its hasher and kind.
   void hash_all(std::span<const std::string_view> keys, HashedTexts& hashed) const;
   // The keys [first, first + count) of those that were hashed. Exact maps take no text.
   Result<std::size_t> add_all(const HashedTexts& hashed, std::size_t first, std::size_t count,
                               std::span<bool> fresh = {});
   Result<void> may_contain_all(const HashedTexts& hashed, std::span<bool> answers) const;
 
-  // Takes one copy of every key away, in order (exact maps: the key altogether); returns how many
-  // were there, and `removed`, if not empty, tells which. A key that is not there changes nothing.
-  // Unsound on kinds that cannot remove: the Error says why. Remove only what was added: on
-  // approximate kinds a stranger that passes takes counts away that others need.
+  // Removes one copy of every key, in order (exact maps: the key itself); returns how many were
+  // there, and `removed`, if not empty, tells which. A key that is not there changes nothing.
+  // Code::unsound on kinds that cannot remove: the Error says why. Remove only what was added: on
+  // approximate kinds, removing a false positive lowers counts that other keys need.
   Result<std::size_t> remove_all(std::span<const std::string_view> keys,
                                  std::span<bool> removed = {});
   Result<std::size_t> remove_all(std::span<const Hash> hashes, std::span<bool> removed = {});
   Result<std::size_t> remove_all(std::span<const Ordinal> ordinals, std::span<bool> removed = {});
 
   // counts[i] is how often key i was added: never too low, perhaps too high; most_count() means
-  // that often or more. Unsound on kinds that do not count; their most_count() is 0.
+  // that often or more. Code::unsound on kinds that do not count; their most_count() is 0.
   Result<void> counts(std::span<const std::string_view> keys,
                       std::span<std::uint64_t> counts) const;
   Result<void> counts(std::span<const Hash> hashes, std::span<std::uint64_t> counts) const;
@@ -154,7 +154,7 @@ class AnySet {
   void cap_memory(std::uint64_t bytes);
 
   // Folding (sets/fold.hpp): the largest factor at which the set still holds its keys at this rate,
-  // 1 if it cannot be folded; and the folded set. Unsound on other kinds: the Error says why.
+  // 1 if it cannot be folded; and the folded set. Code::unsound on other kinds: the Error says why.
   Result<std::uint64_t> best_fold(double rate) const;
   Result<AnySet> folded(std::uint64_t factor, double rate) const;
 
@@ -169,10 +169,10 @@ class AnySet {
   double fill_ratio() const;  // ones / bits
   bool overfull() const;      // holds more keys than it was planned for
   std::optional<Range> range() const;
-  // What fixes it, for people: {"blocks", "163840"}, {"probes", "6"}, ...
+  // Its shape in words: {"blocks", "163840"}, {"probes", "6"}, ...
   std::vector<std::pair<std::string, std::string>> shape_facts() const;
 
-  // Counters that have reached their end and will never be lowered again, of kinds that have them.
+  // Saturated counters, which are never lowered again; only kinds with counters have them.
   std::optional<std::uint64_t> stuck() const;
 
   // Of a set that was built from two lists.
@@ -182,7 +182,7 @@ class AnySet {
   };
   std::optional<Lists> lists() const;
 
-  // Borrows the payload: valid until the set changes or goes.
+  // Borrows the payload: valid until the set changes or is destroyed.
   detail::Parts parts() const;
 
  private:

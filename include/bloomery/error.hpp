@@ -1,4 +1,4 @@
-// How the library says no: an Error is a code for programs and a sentence for people.
+// How the library reports failure: an Error is a code for programs and a sentence for people.
 //
 //    Result<T>     a value or an Error
 //    Result<void>  done or an Error; an Error that is not looked at is thrown when it is dropped.
@@ -20,7 +20,7 @@
 
 namespace bloomery::inline v0 {
 
-// What must be in a header but is nobody's business.
+// What templates need in headers; not for users.
 namespace detail {}
 
 enum class Code {

@@ -4,12 +4,12 @@
 //    DurableFile  written without a name in the target's directory, synced, linked and renamed:
 //                 under the target's name is the old file or the new one, never half of one
 //
-// Never truncated or written in place: those who have the old file mapped would die of SIGBUS.
+// Never truncated or written in place: SIGBUS would end processes that have the old file mapped.
 // Limits:  a mapped file that somebody else shortens later still kills the reader, and one that
 //          somebody else overwrites in place may change under it: FileWatch tells afterwards, and a
-//          copy is safe. Where files cannot be without a name (O_TMPFILE), and in the moment of
-//          renaming, a process that is killed leaves a file .bloomery-<16 hex digits> behind; it
-//          may be deleted.
+//          copy is safe. On a file system without O_TMPFILE, and in the moment of renaming, a
+//          process that is killed leaves a file .bloomery-<16 hex digits> behind; it may be
+//          deleted.
 // Threads: one object, one thread; a mapping is as safe as what is done with it.
 // See:     docs/format.md "Writing"; file_test.
 #pragma once
@@ -51,10 +51,10 @@ class Descriptor {
 
 }  // namespace detail
 
-// How a mapping will be touched. Advice only.
+// How a mapping will be read. Advice only.
 enum class Reading {
   whole,      // from one end to the other, now
-  scattered,  // a page here and a page there, as questions come
+  scattered,  // single pages, in any order
 };
 
 class StoredFile {
@@ -105,8 +105,8 @@ class DurableFile {
   // The same file, locked (flock) and open also after commit(): so that it is locked before others
   // find it under its name.
   Result<detail::Descriptor> lock() const;
-  // On disk and under its name. Once; after any Error the file is gone and the target untouched,
-  // except where the sentence says that only the directory could not be synced.
+  // Syncs the file and gives it its name. Call it once; after any Error the file is gone and the
+  // target unchanged, except where the sentence says that only the directory could not be synced.
   Result<void> commit();
 
  private:

@@ -1,4 +1,4 @@
-// Stands before a cache and a database and turns away keys that no row has.
+// Stands in front of a cache and a database and answers for keys that no row has.
 //
 //    get(key) --> set --surely absent--> "no such row", at once
 //                  | maybe
@@ -49,8 +49,8 @@ struct Cached {
 };
 
 struct GuardOptions {
-  // Every so many keys that are surely absent the database is asked all the same; 0: never. A row
-  // that is found so is answered, and counted as hidden.
+  // Of the keys that are surely absent, every audit_every-th is looked up in the database anyway;
+  // 0: never. A row found in this way is returned, and counted as hidden.
   std::uint64_t audit_every = 0;
 };
 
@@ -63,14 +63,14 @@ struct GuardCounts {
   std::uint64_t cache_absent = 0;  // keys the cache knew to have no row
   std::uint64_t queries = 0;       // to the database; audits are not among them
   std::uint64_t found = 0;
-  std::uint64_t denied = 0;          // by the database: the set had let a stranger pass
+  std::uint64_t denied = 0;          // by the database: a false positive of the set
   std::uint64_t set_failures = 0;    // the set could not answer, which counts as maybe
   std::uint64_t cache_failures = 0;  // to read, write or forget; the database answered instead
   std::uint64_t database_failures = 0;
   std::uint64_t audits = 0;
   std::uint64_t hidden = 0;  // rows that an audit found: a writer does not call insert()
 
-  // Strangers that passed, of those that came; keys that came again count again.
+  // The false-positive rate over all absent keys that were asked; a repeated key counts again.
   double measured_rate() const {
     const std::uint64_t passed = denied + cache_absent;
     const std::uint64_t strangers = absent + passed;
@@ -111,12 +111,12 @@ concept KeepsAbsent = requires(Cache& cache, const Key& key) {
 
 // S is a Set of any kind that does not forget, or whatever has may_contain(key), which gives a bool
 // or a Result<bool>, and add(key), which gives a bool or a Result.
-// Cache and database come with each call, for threads rarely share connections:
+// Cache and database are arguments of each call, since threads rarely share connections:
 //
 //    cache.get(key)          Result<Cached<Value>>
 //    cache.put(key, value)   Result<void>
 //    cache.put_absent(key)   Result<void>   optional: keeps for a short while that no row has this
-//    cache.forget(key)       Result<void>   key, against those the set lets pass again and again
+//    cache.forget(key)       Result<void>   key, against false positives that come again and again
 //    database(key)           Result<std::optional<Value>>
 template <class S>
 class Guard {
@@ -148,7 +148,7 @@ class Guard {
       return row;
     }
     count(*row ? found_ : denied_);
-    // A cache that could not be read is not written to: it would fail again, and take its time.
+    // A cache that could not be read is not written to: that would fail again, and cost time.
     if (cached) fill(key, cache, *row);
     return row;
   }
@@ -238,7 +238,7 @@ class Guard {
       return set_.may_contain(key);
     }
   }
-  // Of a set that is not ours nobody knows whether two may ask it at once.
+  // For a set of another library it is unknown whether two threads may ask it at once.
   std::unique_lock<std::shared_mutex> locked_alone() const {
     if constexpr (detail::SafeForThreads<S>)
       return {};

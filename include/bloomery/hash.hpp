@@ -1,13 +1,13 @@
-// From a key to its hash: the only door through which keys enter an approximate set.
+// From a key to its hash: the only way in which keys enter an approximate set.
 //
 //    text, bytes --> XXH3-64 (fast) or SipHash-1-3 (hardened) --> Hash
 //    integers    --> the same, over 8 little-endian bytes, sign-extended
 //    integers    --> Ordinal, unhashed, for the exact maps
 //
-// The functions are pinned for ever: a saved set is useless under another hash. XXH3's output is
-// frozen since libxxhash 0.8.0; hash_golden_test holds the values.
+// The functions never change: a saved set is useless under another hash. The output of XXH3 is
+// frozen since libxxhash 0.8.0; hash_golden_test pins the values.
 // Limits:  `fast` does not protect against people who choose keys that collide; `hardened` does.
-//          64 bits: a stranger shares all of them with one of n keys with chance n / 2^64.
+//          64 bits: an absent key shares all of them with one of n keys with chance n / 2^64.
 // Threads: a Hasher is a value; any number may use one.
 #pragma once
 
@@ -43,15 +43,15 @@ struct WideHash {
   friend constexpr auto operator<=>(const WideHash&, const WideHash&) = default;
 };
 
-// An integer used as itself. Exact maps take these, never a Hash: a bitmap asked with hashes
-// would happily say maybe to most strangers.
+// An integer that is not hashed. Exact maps take these, never a Hash: a bitmap that is asked with
+// hashes would give meaningless answers.
 struct Ordinal {
   std::uint64_t value = 0;
   friend constexpr auto operator<=>(const Ordinal&, const Ordinal&) = default;
 };
 
-// Integers that may be keys. bool and the character types are refused: they are nearly always
-// a slip of the pen (a string literal that decayed, a comparison).
+// Integers that may be keys. bool and the character types are refused: they are nearly always a
+// mistake (a string literal that decayed, a comparison).
 template <class T>
 concept IntegerKey =
     std::integral<T> && !std::same_as<std::remove_cv_t<T>, bool> &&
@@ -69,7 +69,7 @@ concept BytesKey = !TextKey<T> && std::ranges::contiguous_range<const T> &&
                    (std::same_as<std::ranges::range_value_t<T>, std::byte> ||
                     std::same_as<std::ranges::range_value_t<T>, unsigned char>);
 
-// What a Set takes as a key and hashes by itself.
+// What a Set takes as a key and hashes itself.
 template <class T>
 concept Hashable = IntegerKey<T> || TextKey<T> || BytesKey<T>;
 
@@ -141,8 +141,8 @@ class Hasher {
       return key;
   }
 
-  // Tells whether a reader has the right secret without storing the secret: SipHash of a fixed
-  // text under the key. 0 for the fast mode.
+  // Lets a reader check that it has the right secret, without storing the secret: SipHash of a
+  // fixed text under the key. 0 in fast mode.
   std::uint64_t key_check() const {
     constexpr std::string_view text = "bloomery key check";
     return mode_ == HashMode::fast ? 0 : detail::siphash13(text.data(), text.size(), key_);
@@ -173,7 +173,7 @@ class Hasher {
       const detail::TwoWords both = detail::xxh3_128(bytes, length, seed_);
       return {both.high, both.low};
     }
-    // Two independent keyed halves: the second under the key with every bit turned.
+    // Two independent keyed halves: the second under the key with every bit inverted.
     return {detail::siphash13(bytes, length, key_),
             detail::siphash13(bytes, length, SecretKey{~key_.low, ~key_.high})};
   }

@@ -1,4 +1,4 @@
-// The saved form of a set: write it, open it, and trust nothing in between.
+// The saved form of a set: write it, open it, and check every byte on the way.
 //
 //    0      superblock A    8192  directory        payloads, each on a 4096 boundary
 //    4096   superblock B    ...   chunk checksums  (2 MiB from 1 GiB on)
@@ -51,15 +51,15 @@ struct Image {
 
 struct SaveOptions {
   Overwrite overwrite = Overwrite::replace;
-  // Called when all is written and the file does not have its name yet; its Error is returned. For
-  // sets whose bytes come from files that others may write to (FileWatch).
+  // Called when everything is written but the file does not have its name yet; its Error is
+  // returned. For sets whose bytes come from files that others may write to (FileWatch).
   std::function<Result<void>()> before_commit = {};
   // Gets the new file, locked (flock) since before it had its name.
   detail::Descriptor* locked = nullptr;
 };
 
 enum class Bytes {
-  mapped,  // as they are asked for; changes stay in memory
+  mapped,  // read page by page when needed; changes stay in memory
   copied,  // read at once; what others do to the file later does not matter
 };
 

@@ -42,8 +42,8 @@ constexpr KeyForm joined(KeyForm before, KeyForm added) {
   return before == KeyForm::none ? added : KeyForm::mixed;
 }
 
-// May keys of one form be asked of, or added to, a set of another? A Hash may always: who makes it
-// vouches that it is the hash of a key.
+// May keys of one form be asked of, or added to, a set of another? A Hash may always: the caller is
+// responsible for it being the hash of a key.
 constexpr bool forms_meet(KeyForm held, KeyForm given) {
   return held == given || held == KeyForm::none || held == KeyForm::mixed || given == KeyForm::hash;
 }
@@ -62,8 +62,8 @@ struct KeyRules {
   bool strip_cr = false;           // one carriage return before the end of a line was dropped
   std::string normalisation = {};  // profile and version, such as "url/1"; empty: none
   // Which part of a line the keys are, as the flags of the command line say it, such as
-  // "--csv --column id"; "lines" for whole ones; empty: nobody knows. Sets that differ here may be
-  // merged, and asked with keys from elsewhere: it is for those who go on with a set as they began.
+  // "--csv --column id"; "lines" for whole ones; empty: unknown. Sets that differ here may be
+  // merged, and asked with keys from elsewhere: it only lets a later run use the same flags again.
   std::string made_from = {};
   friend bool operator==(const KeyRules&, const KeyRules&) = default;
 };

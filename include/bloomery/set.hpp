@@ -4,7 +4,7 @@
 //    if (seen.add(url)) crawl(url);             // true: surely new
 //
 // When to prefer which kind: docs/kinds.md. Keys are strings, byte spans and integers; a Hash goes
-// in as it is, for those who hash themselves (well mixed, please). Exact maps take integers only.
+// in as it is, if you hash yourself (its bits must be well mixed). Exact maps take integers only.
 //
 // The constructor throws std::invalid_argument for a want that no set can have; make() returns it.
 // add() throws Failure when the set is full, std::out_of_range for an integer outside a range;
@@ -72,8 +72,8 @@ class Set {
   // The file is the old one or the new one, never half of it.
   Result<void> save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
 
-  // True: surely new. False: there before, or (approximate kinds) looks as if.
-  // `Cpu` is not for you: files for different CPUs must not share these (this_cpu.hpp).
+  // True: surely new. False: there before, or (approximate kinds) a false positive.
+  // Leave `Cpu` out: it keeps files that are compiled for different CPUs apart (this_cpu.hpp).
   template <detail::KeyOf<K> T, class Cpu = detail::ThisCpu>
   bool add(const T& key) requires(!detail::TwoListed<K>) {
     return detail::accepted(try_add<T, Cpu>(key)) == Added::fresh;
@@ -119,7 +119,7 @@ class Set {
     return detail::Shard<K>(here(), gate_, hasher_, number);
   }
 
-  // Exact kinds earn the stronger word.
+  // Exact kinds only: their answer is certain.
   template <detail::KeyOf<K> T>
   bool contains(const T& key) const requires detail::Exact<K> {
     return may_contain(key);
@@ -138,9 +138,9 @@ class Set {
     return has_place(key) && body_.may_contain_shared(unchecked_input_of(key));
   }
 
-  // Takes one copy away (exact maps: the key altogether); returns whether it was there, and changes
-  // nothing if not. Remove only what was added: on approximate kinds a stranger that passes takes
-  // counts away that others need. Throws Failure on a set that was not planned for removal.
+  // Removes one copy (exact maps: the key itself); returns whether it was there, and changes
+  // nothing if not. Remove only what was added: on approximate kinds, removing a false positive
+  // lowers counts that other keys need. Throws Failure on a set that was not planned for removal.
   template <detail::KeyOf<K> T>
   bool remove(const T& key) requires detail::Removable<K> {
     gate_.expect(detail::form_of<T, K>);
@@ -180,7 +180,7 @@ class Set {
     return body_.kind().most_count();
   }
 
-  // Adds every key in order, with many memory waits in flight. Returns how many were surely new;
+  // Adds every key in order, with many cache misses in flight. Returns how many were surely new;
   // `fresh`, if not empty, is as long as the keys and tells which: one bool per key, or one bit
   // (bit i % 64 of word i / 64 for key i). An integer outside the range of a map throws
   // std::out_of_range before any is added; a full set throws Failure and keeps those before.
@@ -211,8 +211,8 @@ class Set {
     return add_source(all, detail::CountOnly{});
   }
 
-  // The same by one thread, bringing the keys together by lines first (partition.hpp) whatever
-  // the size; add_all does so by itself where it pays.
+  // The same by one thread, with the keys partitioned by cache line first (partition.hpp) at any
+  // size; add_all does so itself where it pays.
   template <detail::KeysOf<K> Keys>
   std::size_t add_all_by_lines(const Keys& keys) requires detail::OneLined<K>;
 
@@ -235,8 +235,8 @@ class Set {
       return ask_source(all.subspan(first, n), detail::ToMask(answers.data() + first / 64));
     });
   }
-  // How many of the keys may be there, without telling which. One thread brings the keys together
-  // by lines where that pays; several ask in the order of the keys.
+  // How many of the keys may be there, without telling which. One thread partitions the keys by
+  // cache line where that pays; several ask in the order of the keys.
   template <detail::KeysOf<K> Keys>
   std::size_t count_may_contain(const Keys& keys, Threads threads = {1}) const {
     const auto all = asked(keys);
@@ -278,7 +278,7 @@ class Set {
 
   std::uint64_t count() const requires detail::Exact<K> { return core_of(here()).count(); }
 
-  // Members in rising order.
+  // Members in ascending order.
   template <class Each>
   void for_each(Each&& each) const requires detail::Exact<K> {
     core_of(here()).for_each(std::forward<Each>(each));
@@ -292,9 +292,9 @@ class Set {
   auto state(const T& key) const requires detail::Stateful<K>;
 
  private:
-  // What an image says beside the set and its hash.
+  // What an image holds beside the set and its hash.
   struct Notes {
-    KeyRules rules = {};  // but for the form, which gate_ knows
+    KeyRules rules = {};  // without the form, which gate_ knows
     Uuid uuid = {};
     bool key_is_elsewhere = false;
   };

@@ -1,8 +1,8 @@
-// Where a set on a Redis server is, and how it is spoken to, as one word:
+// The address of a set on a Redis server, with its connection settings, as a URL:
 //
 //    redis://[user][:password@]host[:port][/database]/name[?timeout=10s&ttl=24h]
 //
-// Odd characters of password and name are written %XX, as in any URL. The parameters:
+// Special characters of password and name are written %XX, as in any URL. The parameters:
 //    timeout   how long to wait for the answer to a command, and for a server that is gone; 10s
 //    ttl       a set that is made now is forgotten by the server after so long; for ever
 //    read      replicas: asks may go there, and may miss what was added in the last moments
@@ -45,7 +45,7 @@ struct RedisAddress {
   std::string shown_server() const;
 };
 
-// Does this word mean a set on a server, and not a file?
+// Is this the URL of a set on a server, and not a file name?
 bool is_redis_url(std::string_view text);
 // The Error says which part is wrong and shows how it is written; never the password.
 Result<RedisAddress> parse_redis_url(std::string_view text);

@@ -1,4 +1,4 @@
-// A set on Redis servers for programs with threads: a RedisSet for each thread that is at it.
+// A set on Redis servers for programs with threads: a RedisSet for each thread in a call.
 //
 //    auto seen = RedisPool::open(*parse_redis_url("redis://host/0/seen"));
 //    Guard guard(std::move(*seen));                   // any number of threads
@@ -6,8 +6,8 @@
 //    thread --borrows--> RedisSet --gives back--> idle
 //                 none idle: opens another, up to Options::connections; then waits for one
 //
-// A server that does not answer costs each thread at most the deadline, once: then all of them fail
-// at once, but for one that tries it from time to time (redis_circuits.hpp).
+// A server that does not answer costs each thread at most the deadline, once. After that, calls
+// fail immediately, except for one that tries the server from time to time (redis_circuits.hpp).
 //
 // If the set is wrong: as RedisSet.
 // Limits:  the deadline is that of one command; a call that adds takes two or three of them.

@@ -5,7 +5,7 @@
 //        +--- MOVED, ASK, TRYAGAIN, a node that is loading or gone: again, until the timeout
 //
 // What a server refused was surely not done, and goes to the right one. What got no answer may have
-// been done: it is sent again, marked as `repeated`, and whoever asked must know what that means.
+// been done: it is sent again, marked as `repeated`, and the caller must know what that means.
 // Gives up when no answer at all came for as long as the timeout; fates tell what was done. The
 // servers that did not answer are then left alone for a while (redis_circuits.hpp).
 // Limits:  slots are looked up with CLUSTER SLOTS; nodes must be reachable under the addresses they
@@ -39,7 +39,7 @@ class RedisRouter {
   using Take = std::function<void(std::size_t i, detail::RedisReply& reply)>;
 
   static Result<RedisRouter> connect(const RedisAddress& address);
-  // With other handles on the same servers.
+  // Shared with other handles on the same servers.
   void share(std::shared_ptr<detail::RedisCircuits> circuits) { circuits_ = std::move(circuits); }
 
   bool is_cluster() const { return is_cluster_; }
@@ -70,7 +70,7 @@ class RedisRouter {
     bool resting = false;                  // failed in this round; not tried again before the next
     bool written = false;                  // since the last wait_for_replicas
     bool failed = false;                   // in this run, when it was last spoken to
-    bool slow = false;                     // and took its time to
+    bool slow = false;                     // after a long wait
     bool on_trial = false;                 // in this run
   };
   // A range of slots has one master and some replicas.
@@ -88,7 +88,7 @@ class RedisRouter {
     std::optional<Error> trouble = {};  // the last reason why something is tried again
     Clock::time_point last_answer = {};
     bool pause = false;
-    bool tripped = false;  // a server is left alone, or on trial: no patience
+    bool tripped = false;  // a circuit is open, or on trial: fail without waiting
     unsigned turns = 0;
   };
 

@@ -1,22 +1,22 @@
-// A set on a Redis server or Redis Cluster that anybody may share; no module is needed there.
+// A set on a Redis server or Redis Cluster, shared by any number of clients; needs no module.
 //
 //    auto seen = RedisSet::open_or_make(*parse_redis_url("redis://host/0/seen"),
 //                                       {.want = {.keys = 10'000'000, .rate = 0.01}});
 //    if (seen->add(url).value() != RemoteAdd::seen) crawl(url);
 //
 // Asking is one GETRANGE of a key's block; adding is one BITFIELD, which sets its bits and tells
-// the old ones in one step: of all who add a key at the same time exactly one hears fresh. It is
-// asked for first where many are repeats, since asking is cheap and is not replicated, and where
-// its shard was not seen for a second. In bulk, commands go in pipelines to all nodes at once.
-// How it lies on the server: redis_layout.hpp.
+// the old ones in one step: of all clients that add a key at the same time exactly one gets
+// `fresh`. A key is asked for before it is added where many keys are repeats, since asking is cheap
+// and is not replicated, and where its shard was not seen for a second. In bulk, commands go in
+// pipelines to all nodes at once. How it lies on the server: redis_layout.hpp.
 //
-// If the set is wrong: a stranger passes for a member at the rate that was asked for, more when
-//          it is overfull. A member is never denied, except: a server that crashed lost what its
-//          replicas did not have (see `wait`); replicas that are read (`read=replicas`) lag behind.
-//          What cannot be known is said: a key whose answer was lost with the connection is
-//          in_doubt, a shard that is missing is an Error.
-// Limits:  does not grow: plan it for all keys that will come. Everybody must give keys alike:
-//          text, integers or hashes; the first to add decides.
+// If the set is wrong: false positives at the rate that was asked for, more when it is overfull. No
+//          false negatives, except: a server that crashed lost what its replicas did not have (see
+//          `wait`); replicas that are read (`read=replicas`) lag behind. What cannot be known is
+//          reported: a key whose answer was lost with the connection is in_doubt, a shard that is
+//          missing is an Error.
+// Limits:  does not grow: plan it for all keys that will come. All clients must give the same form
+//          of keys: text, integers or hashes; the first to add decides.
 // Threads: one at a time; for several use a RedisPool, which has a RedisSet for each.
 // See:     docs/scale.md; tests/remote.
 #pragma once
@@ -44,8 +44,8 @@
 namespace bloomery::inline v0 {
 
 enum class RemoteAdd : std::uint8_t {
-  seen,      // was there, or passes for it
-  fresh,     // surely new, and now there; nobody else hears this of the same key
+  seen,      // was there, or is a false positive
+  fresh,     // surely new, and now there; no other client gets this for the same key
   in_doubt,  // there now, but the answer that said whether it was new is lost
   not_done,  // only beside an Error: surely not added by this call
 };
@@ -57,7 +57,7 @@ struct RemoteCounts {
 
 class RedisSet {
  public:
-  // What a set that is made shall be. Anybody who opens it later finds all of this there.
+  // What to make. All of it is stored with the set, for those who open it later.
   struct Wish {
     Want want = {};
     // Without one: hardened, with a fresh secret key that is stored with the set. Whoever chooses
@@ -71,20 +71,20 @@ class RedisSet {
   };
   struct Estimate {
     double keys = 0;  // from the bits
-    double rate = 0;  // at which strangers pass now, from the bits
+    double rate = 0;  // false-positive rate now, from the bits
     double fill = 0;
     std::uint64_t shards_read = 0;  // all, or some hundred spread evenly
   };
 
-  // The set of that name; an Error of Code::io with "there is no set" when there is none: see
-  // exists(). The key is for hardened sets that do not store it.
+  // The set of that name. A missing set is an Error of Code::io: see exists(). The key is for
+  // hardened sets that do not store it.
   static Result<RedisSet> open(const RedisAddress& address, const SecretKey* key = nullptr);
   static Result<bool> exists(const RedisAddress& address);
-  // Any number may do this at once: one makes it, the others get that. What is there already may
-  // be another set than is wished for: ask law().
+  // Any number of clients may call this at once: one makes the set, the others open it. A set that
+  // exists already may differ from the wish: check law().
   static Result<RedisSet> open_or_make(const RedisAddress& address, const Wish& wish);
   // A set with these bytes, those of a BlockedBloom of this shape; a set of that name is replaced
-  // in one step, also for those who use it.
+  // in one step, also for clients that use it.
   static Result<RedisSet> upload(const RedisAddress& address, const detail::RedisLaw& law,
                                  std::span<const std::byte> payload, std::uint64_t adds,
                                  KeyForm form, Overwrite overwrite = Overwrite::replace);
@@ -110,8 +110,8 @@ class RedisSet {
     return answer;
   }
 
-  // Answers are as many as keys, or none. After an Error the answers are true all the same: what
-  // was added before it, what may have been, and what was not.
+  // One answer for each key, or `answers` is empty. After an Error the answers still hold: what was
+  // added before it, what may have been, and what was not.
   Result<RemoteCounts> add_all(std::span<const std::string_view> keys,
                                std::span<RemoteAdd> answers = {});
   Result<RemoteCounts> add_all(std::span<const Hash> hashes, std::span<RemoteAdd> answers = {},
@@ -121,17 +121,17 @@ class RedisSet {
                                KeyForm form = KeyForm::hash);
 
   Result<Estimate> estimate();
-  // Forgets all keys, for everybody. Who adds at the same time adds before or after it.
+  // Forgets all keys, for all clients. An add at the same time counts as before or after it.
   Result<void> clear();
   // The same, with another size or rate.
   Result<void> clear(const Want& want);
-  // Takes the set off the server altogether.
+  // Deletes the set from the server.
   Result<void> drop();
   // All bytes, as those of a local set of the same shape.
   Result<std::vector<std::byte>> download();
   // Is every shard there, whole and sealed? The Error names the first that is not.
   Result<void> verify();
-  // Tells the server how many keys were new. Done now and then by itself, and at the end.
+  // Tells the server how many keys were new. Called automatically from time to time and at the end.
   Result<void> tell_adds();
 
   const detail::RedisLaw& law() const { return law_; }
@@ -146,7 +146,7 @@ class RedisSet {
     return detail::BlockedBloom::expected_rate(law_.shape, adds());
   }
   const RedisRouter& router() const { return router_; }
-  // What is known of servers that do not answer, with other handles.
+  // Shares with other handles which servers do not answer.
   void share(std::shared_ptr<detail::RedisCircuits> circuits) {
     router_.share(std::move(circuits));
   }
@@ -197,7 +197,7 @@ class RedisSet {
   Result<void> look_again(std::uint64_t shard);
   Result<void> note_form(KeyForm form);
   Result<void> expect_form(KeyForm form) const;
-  // Of an epoch that is gone: what was told too late is taken back.
+  // Deletes a field that was written for an epoch after it was dropped.
   Result<void> take_back(const char* field, std::uint64_t epoch);
 
   Result<void> ask(std::span<const Hash> hashes, bool* answers);

@@ -14,8 +14,8 @@
 // Whatever is shorter, or is not all of that, is read as it is. Members or frames one after the
 // other are read through. Checksums are checked. What follows the last member:
 //
-//    zeros     passed over after gzip and bzip2 (tapes and block devices pad with them, and their
-//              own programs pass over them); after xz in fours, as its format says; an Error after
+//    zeros     skipped after gzip and bzip2 (tapes and block devices pad with them, and their
+//              own programs skip them); after xz in fours, as its format says; an Error after
 //              zstd and lz4
 //    garbage   an Error, also where gzip and bzip2 only warn: it may be a member that was damaged
 //

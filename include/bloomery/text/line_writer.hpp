@@ -3,13 +3,13 @@
 //    LineWriter out(STDOUT_FILENO, "standard output");
 //    auto out = LineWriter::create("kept.txt", Overwrite::refuse);
 //
-// A created file is a DurableFile: it appears under its name only when close() is through, so that
-// an interrupted run leaves what was there. Devices and pipes are
-// written in place. With an Encoder what is written is compressed; a flush makes all of it readable
-// where it is written in place, and close() ends the stream.
+// A created file is a DurableFile: it gets its name only when close() succeeds, so an interrupted
+// run leaves the old file. Devices and pipes are written in place. With an Encoder what is written
+// is compressed; a flush makes all of it readable where it is written in place, and close() ends
+// the stream.
 //
-// append() never fails; the first refusal of the system is kept, what follows is dropped, and
-// flush() and close() say it. Ask good() once per batch.
+// append() never fails: the first error of the system is kept, what follows is dropped, and flush()
+// and close() return that error. Check good() once per batch.
 // Limits:  a program that writes to pipes must ignore SIGPIPE, else the signal ends it before
 //          reader_gone() can be asked.
 // Threads: one writer, one thread.
@@ -39,7 +39,7 @@ class LineWriter {
   LineWriter(int lent_fd, std::string name, std::size_t buffer_bytes = default_buffer_bytes);
   // "-" and "/dev/stdout" are the standard output, also when that is a file; "/dev/stderr" is the
   // standard error.
-  // Error with Code::exists when there is such a file and it shall not be replaced.
+  // Error with Code::exists when there is such a file and `overwrite` refuses to replace it.
   static Result<LineWriter> create(const std::string& path, Overwrite overwrite);
 
   // Resumes a file of ours in place after its first `bytes`, and cuts off what follows them. A

@@ -102,7 +102,7 @@ class LineReader {
   std::size_t end_ = 0;      // of the bytes that were read
   bool at_end_ = false;
   detail::CsvScanner csv_;               // has looked at everything before scanned_
-  std::vector<std::string_view> lines_;  // the first count_ are the batch in hand
+  std::vector<std::string_view> lines_;  // the first count_ are the current batch
   std::size_t count_ = 0;
   std::string header_;
   bool header_wanted_ = false;  // it was not read yet

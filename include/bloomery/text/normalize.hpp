@@ -1,5 +1,5 @@
-// Keys in one spelling: profiles with a version, stored with a set, so that builder and asker
-// always use the same one.
+// Keys in one spelling: profiles with a version, stored with a set, so that all who build and ask
+// it use the same one.
 //
 //    trim/1    no ASCII blanks around it
 //    case/1    trim/1, then A to Z as a to z; all other bytes as they are, valid UTF-8 or not

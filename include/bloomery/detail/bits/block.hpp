@@ -78,8 +78,8 @@ inline void line_mark(std::uint64_t* line, const LineMask& mask) {
   for (std::size_t i = 0; i < lanes_per_line; ++i) line[i] |= mask.lanes[i];
 }
 
-// The chance that a stranger's probes all hit ones of this line: full rounds need all lanes, the
-// last round a run of lanes from each of eight starts with equal chance.
+// The chance that all probes of an absent key hit ones of this line: full rounds need all lanes,
+// the last round a run of lanes, whose eight possible starts are equally likely.
 inline double line_passing(const std::uint64_t* line, unsigned probes) {
   double filled[lanes_per_line];
   double whole = 1;

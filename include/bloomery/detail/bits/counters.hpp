@@ -1,11 +1,11 @@
-// Small counters side by side in 64-bit words, which stop at their greatest value and stay there.
+// Small saturating counters packed in 64-bit words: they stop at their maximum and stay there.
 //
 //    4 bits:   | c15 | ... | c1 | c0 |      counter i is word i / 16, lowest first
 //
-// A counter that has reached its greatest value no longer knows how often it was raised, so it is
-// never lowered again: it may be too high for ever, but never too low.
-// Whole words are added and compared at once. Two fields have no spare bit between them, so the
-// carry or borrow of each field's top bit is computed separately.
+// A saturated counter no longer knows how often it was raised, so it is never lowered again: from
+// then on it may be too high, but never too low. Whole words are added and compared at once. Two
+// fields have no spare bit between them, so the carry or borrow of each field's top bit is computed
+// separately.
 // Limits:  widths that divide 64 (4, 8, 16, 32 are used), and only whole words of them.
 // Threads: the _shared forms may be called by any number at once; the rest by one.
 #pragma once
@@ -32,7 +32,7 @@ class Counters {
     assert(std::has_single_bit(counter_bits) && counter_bits <= 32 && "a width that divides 64");
   }
 
-  // The greatest value, at which a counter stays.
+  // The maximum, at which a counter stays.
   std::uint64_t most() const { return most_; }
 
   std::uint64_t get(std::uint64_t i) const {
@@ -72,7 +72,7 @@ class Counters {
     __builtin_prefetch(&words_[i >> log_per_word_], 0, 2);
   }
 
-  // How many counters are not zero; how many are at their greatest value.
+  // How many counters are not zero; how many are saturated.
   std::uint64_t count_nonzero() const {
     std::uint64_t count = 0;
     for (const std::uint64_t word : words_)
@@ -87,7 +87,7 @@ class Counters {
   }
   std::uint64_t size() const { return words_.size() << log_per_word_; }
 
-  // Adds counter by counter; a sum beyond the greatest value becomes that.
+  // Adds counter by counter; a sum beyond the maximum becomes the maximum.
   void add(const Counters& other) {
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] = sum_of(words_[i], other.words_[i]);
   }

@@ -134,8 +134,8 @@ struct UpTo32Bits {
   static constexpr unsigned width = 0;
 };
 
-// Asks a payload. Arity and the way to read are known to the compiler: in cache the instructions
-// are the larger part of the cost.
+// Reads a payload. Arity and field width are compile-time constants: when the payload is in cache,
+// instructions are most of the cost.
 template <unsigned arity, class Read>
 class View {
  public:
@@ -157,7 +157,7 @@ class View {
     std::memcpy(&shard_seed, seeds_ + shard * sizeof shard_seed, sizeof shard_seed);
     return {shard * shard_fields_ + mulhi(local, first_fields_), spread(local, shard_seed)};
   }
-  // Into the second cache, which can wait for more lines at once than the first.
+  // Into the L2 cache, which can have more misses in flight than the L1 cache.
   [[gnu::always_inline]] void prefetch(const Slot& slot) const {
     const auto at = places<arity>(segment_fields_, slot.first, slot.spread);
     for (unsigned i = 0; i < arity; ++i) __builtin_prefetch(fields_ + byte_of(at[i]), 0, 2);

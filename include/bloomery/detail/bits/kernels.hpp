@@ -17,8 +17,8 @@
 // Near the end fewer keys are ahead. The caller has then prefetched all that is left, and the step
 // prefetches some of it again, which costs little.
 // One prefetch after each line that is used keeps the memory evenly busy: with bursts of 16
-// prefetches a filter of 124 MB took 18 ns a key instead of 9.5. They go to the second cache
-// (prefetcht1), which can wait for more lines at once than the first: 5.9 ns (docs/dead_ends.md).
+// prefetches a filter of 124 MB took 18 ns a key instead of 9.5. They go to the L2 cache
+// (prefetcht1), which can have more misses in flight than the L1 cache: 5.9 ns (docs/dead_ends.md).
 // This header is plain on purpose: the kernel files are compiled with wide-vector flags, and the
 // linker could use an inline function compiled there on a CPU that lacks those instructions.
 // Threads: the table is constant after the first call; the first call may come from any thread.
@@ -150,8 +150,8 @@ struct Kernels {
   // Ones among so many words.
   std::uint64_t (*count_ones)(const std::uint64_t* words, std::size_t n);
 
-  // Where this byte is among n < 2^32 others: places in rising order, and how many. There is room
-  // for n places.
+  // Where this byte is among n < 2^32 others: places in ascending order, and how many. There must
+  // be room for n places.
   std::size_t (*find_byte)(const unsigned char* bytes, std::size_t n, unsigned char wanted,
                            std::uint32_t* places);
 
@@ -198,10 +198,10 @@ void ribbon_substitute_gfni(const RibbonEquation* leading, const RibbonBlocks& b
 // The row in use. If BLOOMERY_CPU names a row that this CPU or build lacks, the best row is in use
 // and kernels_refused() says why; every door that makes or opens a set asks it first.
 const Kernels& kernels();
-// Null when all is well, else a sentence for the user.
+// nullptr when all is well, else a sentence for the user.
 const char* kernels_refused();
 
-// The row with this name, or null when the name is unknown or the CPU lacks it.
+// The row with this name, or nullptr when the name is unknown or the CPU lacks it.
 const Kernels* kernels_named(const char* name);
 
 }  // namespace bloomery::inline v0::detail

@@ -108,7 +108,7 @@ class LineTable {
   // Calls each(key) for every member: in the order of lines, so each within some places of its own.
   template <class Each>
   void for_each(Each&& each) const;
-  // Writes all members, count() of them, in rising order.
+  // Writes all members, count() of them, in ascending order.
   void copy_sorted(Key* out) const;
 
  private:
@@ -252,8 +252,9 @@ bool LineTable<Lines>::insert_behind(Line* home, std::uint64_t entry, const Key&
   return true;
 }
 
-// Line after line: the entry in hand takes the place of one that lies nearer to its home, which
-// goes on instead, until a line has room. What finds none within farthest_line is a stray.
+// Line after line: the current entry takes the place of one that lies nearer to its home, which
+// becomes the current one, until a line has room. An entry that finds none within farthest_line
+// becomes a stray.
 template <class Lines>
 template <class Line>
 void LineTable<Lines>::pass_on(Line* line, std::uint64_t entry, typename Line::Low low) {

@@ -53,12 +53,12 @@ class Memory {
 
   // Grows to this many bytes, at least as many as now: the old bytes keep their values, the new
   // ones are zero. Mapped memory moves without a copy (mremap); other memory is copied. On an Error
-  // nothing has changed. Nobody else may hold a part.
+  // nothing has changed. No other owner may hold a part.
   Result<void> grow(std::uint64_t bytes);
 
   // For a lender that moves what it has lent: move(own, block) copies a block of bytes to another
-  // place, gives the old one back and returns the new one, or null when the block stays. Nobody
-  // else may hold a part. Memory that was not lent stays.
+  // place, gives the old one back and returns the new one, or nullptr when the block stays. No
+  // other owner may hold a part. Memory that was not lent stays.
   void relocate(void* (*move)(void* own, void* block), void* own);
 
   // A fresh copy of these bytes.

@@ -2,7 +2,7 @@
 //
 //    prefixes   0010  0011'01  10  1101'1       no one covers another
 //    table      quotient (first q bits) tells the block, the rest is a field: bits/quotient_law.hpp
-//    growing    read in rising order, append to a table with more slots or more quotients
+//    growing    read in ascending order, append to a table with more slots or more quotients
 //
 // A prefix of n bits covers 2^(64-n) of the 2^64 hashes. Since no prefix covers another, the sum of
 // these shares is the false-positive rate: the number of prefixes of each length gives it exactly.
@@ -55,7 +55,7 @@ class QuotientTable {
   static constexpr std::uint32_t most_field_bits = 49;
   static constexpr std::uint32_t most_tail_blocks = 512;
 
-  // What was moved from looks at no memory any more.
+  // A moved-from table refers to no memory.
   QuotientTable(QuotientTable&& other) noexcept
       : size_(other.size_),
         memory_(std::move(other.memory_)),
@@ -128,7 +128,7 @@ class QuotientTable {
   bool remove(std::uint64_t hash);
   std::uint64_t count(std::uint64_t hash) const;
 
-  // Streams the prefixes out in rising order.
+  // Streams the prefixes out in ascending order.
   class Reader {
    public:
     explicit Reader(const QuotientTable& table);
@@ -167,7 +167,7 @@ class QuotientTable {
     QuotientTable& table_;
     const QuotientView view_;
     std::uint64_t last_quotient_ = ~std::uint64_t{0};
-    // The block at hand: how many of its slots are taken, and where runs end so far.
+    // The current block: how many of its slots are taken, and where runs end so far.
     std::uint64_t at_block_ = 0;
     std::uint64_t ends_ = 0;
     unsigned at_slot_ = 0;

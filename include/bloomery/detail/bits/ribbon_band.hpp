@@ -38,7 +38,7 @@ struct RibbonBand {
 
   std::uint64_t asked = 0;            // a one for each column that the keys are asked for
   RibbonEquation* leading = nullptr;  // of the rows of the shard
-  std::size_t placed = 0;             // rows that the class in hand leads
+  std::size_t placed = 0;             // rows that the current class leads
   std::uint64_t placed_rows[most_placed];
   std::uint8_t led[quads];  // rows of each quad that are led, by quad % quads
   Sums sums[quads];         // of the quads that are led wholly

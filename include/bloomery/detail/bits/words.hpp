@@ -3,7 +3,7 @@
 //    bit b lives in word b / 64 at place b % 64, lowest first:   | 63 ... b ... 1 0 |
 //
 // Threads: the _shared forms may be called by any number at once and lose no bit; relaxed order is
-//          enough, since a reader that misses a fresh bit only says no a little longer.
+//          enough, since a reader that misses a fresh bit only answers "absent" a little longer.
 #pragma once
 
 #include <atomic>
@@ -71,7 +71,7 @@ inline std::uint64_t count_ones(ConstWords words) {
   return kernels().count_ones(words.data(), words.size());
 }
 
-// Calls `each(bit)` for every one bit, in rising order.
+// Calls `each(bit)` for every bit that is one, in ascending order.
 template <class Each>
 void for_each_one(ConstWords words, Each&& each) {
   for (std::size_t i = 0; i < words.size(); ++i)

@@ -1,4 +1,4 @@
-// Adding and asking with several threads, as if one had done it.
+// Adding and asking with several threads, with the result of one.
 //
 //    add    each thread scatters its share of a chunk by lines     (partition.hpp)
 //           -- all wait --
@@ -69,8 +69,8 @@ template <class Thread = std::jthread, class Work>
   return true;
 }
 
-// Below this many keys each a thread costs more than it saves. Adding brings keys together first,
-// which one thread alone need not do for a set that its caches hold.
+// With fewer keys than this each, a thread costs more than it saves. Adding partitions keys first,
+// which one thread alone need not do for a set that fits its caches.
 inline constexpr std::size_t least_asked_per_thread = std::size_t{1} << 16;
 inline constexpr std::size_t least_added_per_thread = std::size_t{1} << 20;
 
@@ -130,8 +130,8 @@ std::optional<std::size_t> add_by_threads(Body& body, const Source& source, Thre
   return *fresh;
 }
 
-// Calls ask(first key, keys) for one share of the keys per thread, each whole words of a mask long;
-// by one thread when no more are given. Returns the sum.
+// Calls ask(first key, keys) for one share of the keys per thread, each a whole number of mask
+// words long; on one thread if the system gives no more. Returns the sum.
 template <class Ask>
 std::size_t ask_all_parallel(std::size_t keys, Threads threads, Ask&& ask) {
   const unsigned count = detail::threads_for(threads, keys, detail::least_asked_per_thread);

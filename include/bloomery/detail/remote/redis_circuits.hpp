@@ -1,4 +1,4 @@
-// Servers that did not answer, and until when they are left alone.
+// A circuit breaker for each server: one that did not answer is not tried again for a while.
 //
 //    closed --a run gives up--> open --after a rest--> one trial, short --answered--> closed
 //                                ^                          |
@@ -6,7 +6,7 @@
 //
 // While a circuit is open, commands for that server fail at once instead of waiting for the timeout
 // each. The trial is one try with a short deadline; while it runs, others go on failing at once. A
-// server that refuses connections needs no rest: trying it costs next to nothing.
+// server that refuses connections needs no rest: trying it costs almost nothing.
 // Threads: any number; the handles of a pool share one.
 #pragma once
 
@@ -26,14 +26,14 @@ class RedisCircuits {
   using Clock = std::chrono::steady_clock;
   enum class Pass {
     normal,
-    trial,  // one try, no patience
+    trial,  // one try with a short deadline
   };
 
-  // For a glance before each command.
+  // Cheap enough to call before each command.
   bool all_closed() const { return open_.load(std::memory_order_relaxed) == 0; }
   bool is_closed(const RedisHost& host) const;
-  // May the server be spoken to? A trial must end by answered() or failed(); after `trial` others
-  // may try.
+  // May a command be sent to the server? A trial must end with answered() or failed(); if it has
+  // not ended after `trial`, another may begin.
   Result<Pass> enter(const RedisHost& host, std::chrono::milliseconds trial);
   void answered(const RedisHost& host);
   void failed(const RedisHost& host, const Error& why, std::chrono::milliseconds rest);

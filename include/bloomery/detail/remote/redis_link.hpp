@@ -2,10 +2,10 @@
 //
 //    queue(bytes) ... --> flush() --> receive() once for each command, in order
 //
-// No signal comes of a connection that is closed.
+// Writing to a closed connection raises no SIGPIPE.
 //
 // Every command has the same time for its answer, from when it is waited for: bytes that trickle in
-// do not extend it. Replies have a greatest length (redis_inbox.hpp).
+// do not extend it. Replies have a maximum length (redis_inbox.hpp).
 //
 // Code::io: the server is gone, or has not answered in time; another try may help.
 // Code::not_ours: what answers is not a Redis server. Code::mismatch: it does not let us in.
@@ -42,7 +42,7 @@ std::string to_string(const RedisHost& host);
 
 class RedisLink {
  public:
-  // `reads_replica`: the server is a replica of a cluster, and shall answer all the same.
+  // `reads_replica`: the server is a replica of a cluster, and is asked to answer reads.
   static Result<RedisLink> connect(const RedisHost& host, const RedisLogin& login,
                                    std::chrono::milliseconds timeout, bool reads_replica);
 

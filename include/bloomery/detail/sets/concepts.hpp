@@ -33,7 +33,7 @@ struct KindId {
 };
 
 enum class Added {
-  seen = 0,   // there before, or (approximate kinds) looks as if
+  seen = 0,   // there before, or (approximate kinds) a false positive
   fresh = 1,  // surely new
   full = 2,   // not added: no room
 };
@@ -112,8 +112,8 @@ concept SharedAddable = Addable<S> && requires(S s, const S asked, typename S::S
   { asked.may_contain_shared(slot) } -> std::same_as<bool>;
 };
 
-// Takes one copy of a key away, or (exact maps) the key altogether; says whether it was there. A
-// kind of which some shapes cannot has removal_refused(), which says why.
+// Removes one copy of a key, or (exact maps) the key itself; returns whether it was there. If some
+// shapes of a kind cannot remove, it has removal_refused(), which says why.
 template <class S>
 concept Removable = Kind<S> && requires(S s, typename S::Slot slot) {
   { s.remove(slot) } -> std::same_as<bool>;
@@ -140,7 +140,7 @@ concept Estimable = Kind<S> && requires(const S s) {
   { s.fill_ratio() } -> std::same_as<double>;
 };
 
-// Answers are exact: the kind earns the word `contains`.
+// Answers are exact: the kind also has `contains`.
 template <class S>
 concept Exact = requires {
   requires S::exact;

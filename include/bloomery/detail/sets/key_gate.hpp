@@ -5,8 +5,8 @@
 //    given an integer  refused       taken         refused       taken
 //    given a Hash      taken         taken         taken         taken
 //
-// 1 and "1" have different hashes, so a key of the other form would be a silent miss. Who gives a
-// Hash vouches for it: that is also how a program mixes forms on purpose.
+// 1 and "1" have different hashes, so a key of the other form would be a silent miss. A caller that
+// gives a Hash is responsible for it: that is also how a program mixes forms on purpose.
 //
 // is_open() is one cached branch for the single-key fast path instead of three: the form of the key
 // is noted, the hash is the fast one, and the shape of the set is simple. While keys wait for

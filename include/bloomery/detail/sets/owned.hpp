@@ -45,7 +45,7 @@ class Owned {
   using Input = typename K::Input;
   static constexpr KindId id = K::id;
 
-  // What was moved from looks at no bytes any more, so that it cannot write into its successor.
+  // A moved-from set refers to no bytes, so that it cannot write into its successor.
   Owned(Owned&& other) noexcept
       : memory_(std::move(other.memory_)),
         kind_(other.kind_),
@@ -154,15 +154,15 @@ class Owned {
     return kind_.may_contain_shared(kind_.locate(input));
   }
 
-  // Adds the keys of a source in order and hands the answers to a sink (batch.hpp). Where only
-  // the count is wanted and the set is large, the keys are brought together by lines first.
+  // Adds the keys of a source in order and hands the answers to a sink (batch.hpp). Where only the
+  // count is wanted and the set is large, the keys are partitioned by cache line first.
   template <KeySource<Input> Source, class Sink>
   requires(!Bounded<K>) std::size_t add_all(const Source& source, Sink&& sink) {
     const std::size_t count = added_all(source, sink);
     ledger_.adds += count;
     return count;
   }
-  // The same, brought together by lines whatever the size; an Error when scratch memory is refused.
+  // The same, partitioned by cache line at any size; an Error when scratch memory is refused.
   template <KeySource<Input> Source>
   Result<std::size_t> add_all_by_lines(const Source& source) requires OneLined<K> {
     if (!kind_.has_one_line())
@@ -180,7 +180,7 @@ class Owned {
     return detail::may_contain_all(kind_, source, sink);
   }
 
-  // Why this set cannot remove, or null. Ask it before the verbs below.
+  // Why this set cannot remove, or nullptr. Check it before the verbs below.
   const char* removal_refused() const requires Removable<K> {
     if constexpr (requires { kind_.removal_refused(); })
       return kind_.removal_refused();
@@ -301,7 +301,7 @@ class Owned {
 
   K& kind() { return kind_; }
   const K& kind() const { return kind_; }
-  // Makes it the set of everything, which is overfull unless it is exact.
+  // Makes every key match; the set is overfull then, unless it is exact.
   void fill() requires requires(K kind) { kind.fill(); }
   {
     kind_.fill();
@@ -337,7 +337,7 @@ class Owned {
   Owned(const typename K::Shape& shape, Memory memory, const Ledger& ledger)
       : memory_(std::move(memory)), kind_(shape, memory_.bytes()), ledger_(ledger) {}
 
-  // The adds that `capacity` keys are expected to give, and four spreads.
+  // The adds that `capacity` keys are expected to give, and four standard deviations.
   std::uint64_t expected_most_adds() const {
     const std::uint64_t keys = ledger_.capacity;
     const double lost = Exact<K> || Buildable<K> ? 0 : expected_losses(kind_.shape(), keys);

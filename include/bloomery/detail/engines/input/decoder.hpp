@@ -1,4 +1,4 @@
-// The seam between a file and the programs that pack files: compressed bytes in, bytes out.
+// The interface between a file and the codecs: compressed bytes in, bytes out.
 //
 //    first bytes --recognise--> Decoder or none
 //    file --> | compressed | --decode--> | bytes |         InputFile owns both ends
@@ -48,7 +48,7 @@ struct Recognised {
 
 // Told the first bytes of a file, at least recognised_bytes of them unless the file is shorter
 // (`all`: no more will come) or a pipe has not given them yet; undecided only for fewer than those.
-// An Error: the file cannot be read so. Its sentence follows a file name and a colon.
+// An Error: the file cannot be read as this format. Its sentence follows a file name and a colon.
 using OpenDecoder = std::function<Result<Recognised>(std::string_view first_bytes, bool all)>;
 // The header of a tar archive has 512; headers of compressed files are shorter.
 inline constexpr std::size_t recognised_bytes = 1024;

@@ -1,9 +1,9 @@
-// The seam between a writer and the programs that pack files: bytes in, compressed bytes out.
+// The interface between a writer and the codecs: bytes in, compressed bytes out.
 //
 //    lines --> | buffer | --encode--> | compressed | --> file            LineWriter owns both ends
 //
-// An Encoder opens nothing and writes nothing. This library knows the seam only; bloomery::text has
-// the codecs (compress.hpp), as with decoder.hpp.
+// An Encoder opens nothing and writes nothing. This library has only this interface; bloomery::text
+// has the codecs (compress.hpp), as with decoder.hpp.
 // Threads: one Encoder, one thread.
 #pragma once
 

@@ -36,9 +36,9 @@ class CsvScanner {
   // the record goes on.
   std::size_t scan(std::string_view bytes, std::size_t from);
 
-  // At the end of a file: the record in hand has a quote that was never closed.
+  // At the end of a file: the current record has a quote that was never closed.
   bool in_quotes() const { return state_ == State::quoted; }
-  // Newlines before the record in hand, those inside of fields too: it begins at line 1 + this.
+  // Newlines before the current record, also those inside fields: it begins at line 1 + this.
   std::uint64_t newlines_before() const { return newlines_before_; }
 
  private:
@@ -49,7 +49,7 @@ class CsvScanner {
   char separator_;
   State state_ = State::field_start;
   std::uint64_t newlines_before_ = 0;
-  std::uint64_t newlines_inside_ = 0;  // of the record in hand
+  std::uint64_t newlines_inside_ = 0;  // of the current record
 };
 
 // The bytes of one field of a record (without its newline), as they stand, quotes and all.

@@ -40,10 +40,10 @@ class CascadeBuilder {
   // How many keys are likely to come.
   Result<void> reserve(std::uint64_t allowed, std::uint64_t blocked);
 
-  // Unsound once a blocked key has come.
+  // Code::unsound after the first blocked key.
   Result<void> allow_all(std::span<const WideHash> hashes);
-  // Bad input if one of them is allowed; conflict() then tells which. The builder is of no use
-  // after that.
+  // Code::bad_input if one of them is allowed; conflict() then tells which. The builder cannot be
+  // used after that.
   Result<void> block_all(std::span<const WideHash> hashes);
   template <KeySource<WideHash> Source>
   Result<void> allow_all(const Source& source) {

@@ -1,5 +1,5 @@
-// The keys of some neighbouring shards, brought together shard by shard: a counting sort that
-// several workers share.
+// The keys of some neighbouring shards, partitioned by shard: a counting sort that several workers
+// share.
 //
 //    keys     | slice 0 | slice 1 | slice 2 |          each slice is counted, then scattered, by
 //                                                      one worker

@@ -1,5 +1,5 @@
 // The pipeline, once, for every kind: hash some keys ahead, prefetch their memory, and add or ask
-// those whose memory has arrived, so that many memory waits run at the same time.
+// those whose memory has arrived, so that many cache misses are in flight at once.
 //
 //    keys     . . . . . . . . . . . . . . . . .   texts: their bytes are prefetched first
 //             |           |               |
@@ -141,8 +141,8 @@ void pipeline(const K& kind, const Source& source, std::size_t lookahead, Take&&
       sink(done, n, take(inputs + done, n, ahead));
     }
   } else {
-    // A window slides over the inputs: made, not yet used. It moves back to the start of its room
-    // now and then.
+    // A window slides over the inputs: made, not yet used. It moves back to the start of its buffer
+    // from time to time.
     std::array<Input, 5 * step_keys + lookahead_of<K>()> room;
     std::size_t made = std::min(lookahead, size);
     source.make(0, made, room.data());

@@ -1,5 +1,5 @@
 // Composites (chain, hash-set) take keys in groups: several sets are asked for each group in
-// turn, while its hashes stay in the first cache.
+// turn, while its hashes stay in the L1 cache.
 //
 //    source --2,048 inputs--> body.add_all / may_contain_all --bools--> sink, 64 bits at a time
 //

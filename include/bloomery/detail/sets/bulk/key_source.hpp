@@ -100,8 +100,8 @@ class Texts {
  private:
   static constexpr std::size_t texts_ahead = 48;
 
-  // The first two cache lines, into the second cache, which has room for more waits at once; the
-  // CPU goes on with longer texts by itself.
+  // The first two cache lines, into the L2 cache, which can have more misses in flight; the
+  // hardware prefetcher continues with longer texts.
   [[gnu::always_inline]] static void call_for(const T& key) {
     if constexpr (TextKey<T>) {
       const std::string_view text = key;

@@ -1,5 +1,5 @@
-// Bulk adding without random access: bring the inputs of neighbouring lines together first, then
-// work through the set slice by slice while each slice is in the cache.
+// Bulk adding without random access: partition the inputs by cache line first, then work through
+// the set slice by slice while each slice is in the cache.
 //
 //    inputs --line >> shift--> part: 64 gather in a buffer, then stream out past the caches
 //
@@ -12,7 +12,7 @@
 // the cache half as often as if all parts were emptied at once. Several threads empty all at once.
 //
 // Stable: the inputs of a line are used in the order in which they came, so bytes and the count of
-// fresh keys are those of adding one by one. Any skew is held: a part takes as many blocks as it
+// fresh keys are those of adding one by one. Any skew is allowed: a part takes as many blocks as it
 // needs, and the pool has one for each part besides those that the inputs fill.
 // Limits:  for kinds where all the bits of a key lie in one line. Scratch: 8 bytes a key held,
 //          256 MiB at most for one thread and 512 MiB for several, and 33 KiB a part for each.
@@ -53,15 +53,15 @@ inline constexpr std::size_t most_parts = 1024;
 inline constexpr unsigned smallest_slice_shift = 12;  // 4,096 lines, 256 KiB
 inline constexpr std::uint64_t most_scratch_bytes = std::uint64_t{256} << 20;
 
-// Does bringing keys together cost less than it saves? Below 128 MiB waiting for many lines at once
-// is as fast, and with less than a key per line there is nothing to bring together.
+// Does partitioning cost less than it saves? Below 128 MiB many prefetches in flight are as fast,
+// and with less than one key per line there is nothing to share.
 inline bool partition_pays(std::uint64_t lines, std::size_t keys) {
   return lines * 64 >= detail::partition_from_bytes && keys >= lines;
 }
 
 // `threads` share what is held. Slices of 256 KiB, larger ones only where there would be too many;
-// small sets are cut smaller, so that each thread has parts of its own. A slice is met with about
-// four keys a line: one thread holds half as many, several all of them.
+// small sets are cut smaller, so that each thread has parts of its own. A slice is visited with
+// about four keys a line: one thread holds half as many, several hold all of them.
 inline PartitionPlan plan_partitions(std::uint64_t lines, std::size_t keys, unsigned threads) {
   PartitionPlan plan;
   plan.shift = detail::smallest_slice_shift;
@@ -235,7 +235,7 @@ void scatter_keys(const K& kind, const Source& source, std::size_t first, std::s
   into.finish();
 }
 
-// What a thread does with one part of what was brought together: take(inputs) -> how many.
+// What a thread does with one part: take(inputs) -> how many.
 template <Kind K, class Take>
 std::size_t walk_part(const Partitions<typename K::Input>& from, std::size_t part, Take&& take) {
   std::size_t count = 0;
@@ -245,8 +245,8 @@ std::size_t walk_part(const Partitions<typename K::Input>& from, std::size_t par
   return count;
 }
 
-// Brings all keys together, as many at a time as are held; the sum of what take(inputs) says.
-// An Error when the scratch memory is refused; then nothing was taken.
+// Partitions all keys, as many at a time as are held; returns the sum of the results of
+// take(inputs). An Error when the scratch memory is refused; then take was not called.
 template <OneLined K, KeySource<typename K::Input> Source, class Take>
 Result<std::size_t> in_partitions(const K& kind, const Source& source, Take&& take) {
   const PartitionPlan plan = plan_partitions(kind.lines(), source.size(), 1);
@@ -268,7 +268,7 @@ Result<std::size_t> in_partitions(const K& kind, const Source& source, Take&& ta
 }
 
 // Adds every key; returns how many were surely new. Same bytes and same count as add_all. A slice
-// is near, however large the set.
+// stays in the cache, however large the set.
 template <OneLined K, KeySource<typename K::Input> Source>
 Result<std::size_t> add_all_partitioned(K& kind, const Source& source) {
   return in_partitions(kind, source, [&](const ReadyInputs<typename K::Input>& inputs) {
@@ -276,8 +276,8 @@ Result<std::size_t> add_all_partitioned(K& kind, const Source& source) {
   });
 }
 
-// How many of the keys may be there. Only a count: to scatter answers back to the places of their
-// keys would be random access again. Every key must have a place.
+// How many of the keys may be there. Only a count: writing answers back in the order of the keys
+// would be random access again. Every key must have a place.
 template <OneLined K, KeySource<typename K::Input> Source>
 Result<std::size_t> count_partitioned(const K& kind, const Source& source) {
   return in_partitions(kind, source, [&](const ReadyInputs<typename K::Input>& inputs) {

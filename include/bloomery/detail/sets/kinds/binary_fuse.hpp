@@ -129,7 +129,7 @@ class BinaryFuse {
 
   // Exact: the keys were counted when the set was built.
   double estimate() const { return static_cast<double>(shape_.keys); }
-  // A stranger's fingerprint is any of 2^width, whatever its fields hold.
+  // The fingerprint of an absent key is any of 2^width, whatever its fields hold.
   double rate_now() const { return expected_rate(shape_, shape_.keys); }
   // The share of fields that a key was given.
   double fill_ratio() const {

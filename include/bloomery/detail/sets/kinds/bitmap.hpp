@@ -91,13 +91,13 @@ class Bitmap {
 
   std::uint64_t count() const { return count_ones(words_); }
 
-  // Calls each(integer) for every member, in rising order.
+  // Calls each(integer) for every member, in ascending order.
   template <class Each>
   void for_each(Each&& each) const {
     for_each_one(words_, [&](std::uint64_t bit) { each(shape_.low + bit); });
   }
 
-  // Calls each(integer) for every integer of the range that is not a member, in rising order.
+  // Calls each(integer) for every integer of the range that is not a member, in ascending order.
   template <class Each>
   void for_each_missing(Each&& each) const {
     for (std::size_t i = 0; i < words_.size(); ++i) {
@@ -153,7 +153,7 @@ class Bitmap {
     words_.back() &= last_word_mask();
   }
 
-  // Exact: the estimate is the count, and no stranger passes.
+  // Exact: the estimate is the count, and the false-positive rate is 0.
   double estimate() const { return static_cast<double>(count()); }
   double rate_now() const { return 0; }
   double fill_ratio() const { return estimate() / static_cast<double>(integers(shape_)); }

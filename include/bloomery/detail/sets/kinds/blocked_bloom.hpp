@@ -3,9 +3,9 @@
 //    hash --high word of hash * blocks--> line     --remix--> k bits of its 512 (block.hpp)
 //    two lines a key: the second line is chosen by a remix, and has k bits of its own
 //
-// One memory wait per key instead of k. The price is that full lines answer for most strangers:
-// 9.95 bits a key at 1 % (classic 9.59), 15.6 at 0.1 % (14.4); two lines 31.2 at 1e-6 (28.8), where
-// one line would need 38.8.
+// One cache miss per key instead of k. The price is that the fullest lines cause most false
+// positives: 9.95 bits a key at 1 % (classic 9.59), 15.6 at 0.1 % (14.4); two lines 31.2 at 1e-6
+// (28.8), where one line would need 38.8.
 // Limits:  16 probes a line, so 1e-12 in two lines is the end.
 // Threads: add_shared and may_contain_shared by any number at once; the rest by one. Two threads
 //          that add the same key at once may both get Added::fresh.
@@ -180,7 +180,7 @@ class BlockedBloom {
     assert(shape_ == other.shape_ && "only sets of one shape combine");
     for (std::size_t i = 0; i < words().size(); ++i) lone_.words[i] |= other.lone_.words[i];
   }
-  // Holds the keys of both, and more strangers than a filter built from those keys would.
+  // Holds the keys of both, and has more false positives than a filter built from those keys.
   void intersect(const BlockedBloom& other) {
     assert(shape_ == other.shape_ && "only sets of one shape combine");
     for (std::size_t i = 0; i < words().size(); ++i) lone_.words[i] &= other.lone_.words[i];
@@ -205,8 +205,8 @@ class BlockedBloom {
     const double visits = -std::log(1 - fill) / (1 - plan::line_bit_spared(shape.probes));
     return visits * static_cast<double>(shape.blocks) / shape.lines;
   }
-  // The mean over lines of the chance to pass one; not fill^k, which is too low, since full lines
-  // let most strangers pass.
+  // The mean over lines of the chance to pass one; not fill^k, which is too low, since the fullest
+  // lines cause most false positives.
   double rate_now() const {
     double sum = 0;
     for (std::uint64_t block = 0; block < shape_.blocks; ++block)

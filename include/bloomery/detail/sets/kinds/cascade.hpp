@@ -99,7 +99,7 @@ class Cascade {
   Result<void> check_exceptions() const;
 
   Filter filter_;
-  Memory exceptions_;  // in rising order
+  Memory exceptions_;  // in ascending order
   std::uint64_t allowed_;
   double rate_asked_;
 };

@@ -6,7 +6,7 @@
 // folded); k = m/n ln 2. One multiply per probe steps to the next position. The textbook step
 // h1 + i * h2 (Kirsch and Mitzenmacher) gives 4e-5 where 1e-6 was asked at n = 100
 // (docs/dead_ends.md).
-// Limits:  k memory waits a key, where blocked has one and is 4 % larger at 1 %.
+// Limits:  k cache misses a key, where blocked has one and is 4 % larger at 1 %.
 // Threads: add_shared and may_contain_shared by any number at once; the rest by one. Two threads
 //          that add the same key at once may both get Added::fresh.
 // See:     docs/kinds.md "classic"; classic_bloom_test.
@@ -112,7 +112,7 @@ class ClassicBloom {
     return each_probe(slot, [&](std::uint64_t bit) { return get_bit(words_, bit); });
   }
   // The same for a slot whose memory was prefetched: all probes and no branch, which would be
-  // mispredicted for half of the strangers.
+  // mispredicted for half of the absent keys.
   bool may_contain_fetched(Slot slot) const {
     bool all = true;
     each_probe(slot, [&](std::uint64_t bit) {
@@ -130,7 +130,7 @@ class ClassicBloom {
     assert(shape_ == other.shape_ && "only sets of one shape combine");
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
   }
-  // Holds the keys of both, and more strangers than a filter built from those keys would.
+  // Holds the keys of both, and has more false positives than a filter built from those keys.
   void intersect(const ClassicBloom& other) {
     assert(shape_ == other.shape_ && "only sets of one shape combine");
     for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];

@@ -3,7 +3,7 @@
 //
 //    hash * lines --> its line, 64 bytes with ten slots; 48 bits of the hash are stored there
 //
-// One memory wait a key (line_table.hpp). The table grows in place by a half when 85 % of its
+// One cache miss a key (line_table.hpp). The table grows in place by a half when 85 % of its
 // slots are used: 7.5 to 11.3 bytes a key, 9.3 in the mean, whether or not the number was known.
 // Two keys are one if all 64 bits of their hashes agree: of n keys about n^2 / 2^65 are lost,
 // 3e-4 of 10^8, 0.03 of 10^9.

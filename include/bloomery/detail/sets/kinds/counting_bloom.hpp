@@ -3,13 +3,13 @@
 //    | c15 | ... | c1 | c0 |     sixteen counters to a word; a key owns k of them, each once
 //    add raises them, remove lowers them, a key may be there while all are above zero
 //
-// A counter that has reached 15 stays there for ever: it no longer knows how often it was raised.
-// Full to its capacity with different keys, a counter gets there with a chance near 1e-15; a key
-// added 15 times brings its own there. What was added and then removed leaves the bytes that were
-// before, as long as none of its counters is stuck.
-// Limits:  four times the bits of classic and its k memory waits. A stranger that passes is removed
-//          like a member, and takes counters that others need with it: nothing can show that, so
-//          remove only what was added. A key that is surely absent is refused and changes nothing.
+// A counter saturates at 15 and stays there: it no longer knows how often it was raised. In a set
+// that is filled to its capacity with different keys, a counter saturates with a chance near 1e-15;
+// a key that is added 15 times saturates its own. What was added and then removed leaves the bytes
+// that were before, as long as none of its counters is stuck.
+// Limits:  four times the bits of classic and its k cache misses. Removing a false positive
+//          succeeds and lowers counters that other keys need: this cannot be detected, so remove
+//          only what was added. A key that is surely absent is refused and changes nothing.
 // Threads: add_shared and may_contain_shared by any number at once; the rest by one. Two threads
 //          that add the same key at once may both get Added::fresh.
 // See:     docs/kinds.md "counting"; counting_bloom_test. Fan, Cao, Almeida, Broder: Summary Cache.
@@ -111,7 +111,7 @@ class CountingBloom {
     for (const std::uint64_t place : places(slot)) seen &= counters_.raise_shared(place) != 0;
     return added(!seen);
   }
-  // Takes one copy away; returns whether there was one. False changes nothing.
+  // Removes one copy; returns whether there was one. False: nothing has changed.
   bool remove(Slot slot) {
     if (!may_contain(slot)) return false;
     for (const std::uint64_t place : places(slot)) counters_.lower(place);
@@ -134,7 +134,7 @@ class CountingBloom {
     return smallest;
   }
   std::uint64_t most_count() const { return counters_.most(); }
-  // Counters that have reached their end and will never be lowered again.
+  // Saturated counters, which are never lowered again.
   std::uint64_t stuck() const { return counters_.count_stuck(); }
 
   // Adds the counters: the bytes are those of a filter that was given both lists.
@@ -148,7 +148,7 @@ class CountingBloom {
     assert(shape_ == other.shape_ && "only sets of one shape combine");
     counters_.keep_smaller(other.counters_);
   }
-  // The set of everything, for ever: all counters are stuck.
+  // Matches every key from now on: all counters are saturated.
   void fill() { counters_.fill(); }
 
   // Different keys; copies do not count.

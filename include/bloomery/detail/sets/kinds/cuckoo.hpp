@@ -1,5 +1,5 @@
-// Fingerprints in buckets of four: a set that forgets on request, and the smallest that can still
-// be added to at rates below 1e-3 or so.
+// Fingerprints in buckets of four: a set with removal, and the smallest that can still be added to
+// at rates below 1e-3 or so.
 //
 //    hash --high word of hash * buckets--> first bucket   | f | f | f | . |   four places
 //         --remix--> fingerprint f, never 0               | f | . | . | . |   0: empty
@@ -63,7 +63,7 @@ class Cuckoo {
 
   static Result<Shape> plan(const Want& want) {
     if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
-    // A stranger is compared with eight fingerprints.
+    // An absent key is compared with eight fingerprints.
     const double bits = std::ceil(std::log2(2 * places / want.rate));
     if (bits > most_bits)
       return Error{Code::impossible,
@@ -91,7 +91,7 @@ class Cuckoo {
   static std::uint64_t bytes(const Shape& shape) {
     return (Packed(shape.fingerprint_bits).words(shape.buckets * places) + 1) * 8;
   }
-  // Each key makes strangers of one fingerprint pass in two buckets; keys may share both.
+  // Each key makes absent keys with its fingerprint match in two buckets; keys may share both.
   static double expected_rate(const Shape& shape, std::uint64_t keys) {
     const double held =
         std::min(static_cast<double>(keys), static_cast<double>(shape.buckets) * places);
@@ -165,7 +165,8 @@ class Cuckoo {
     return held;
   }
   double estimate() const { return static_cast<double>(held()); }
-  // All pairs of bucket and fingerprint are equally likely for a stranger: counts those that pass.
+  // For an absent key all pairs of bucket and fingerprint are equally likely: counts those that
+  // match.
   double rate_now() const {
     std::uint64_t different = 0;
     for (std::uint64_t bucket = 0; bucket < shape_.buckets; ++bucket)

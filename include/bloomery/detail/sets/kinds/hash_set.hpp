@@ -2,7 +2,7 @@
 //
 //    high half * lines --> its line: 48 bits of that half; the low half, whole, in the next line
 //
-// One memory wait for a key that is not there, two neighbouring lines for one that is
+// One cache miss for a key that is not there, two neighbouring lines for one that is
 // (line_table.hpp). The table grows in place by a third when 85 % of its slots are used: 19
 // to 25 bytes a key at any number, and never two copies of the whole.
 // Limits:  two keys are taken for one if all 128 bits agree: below 1e-20 at 1e9 keys that nobody

@@ -83,7 +83,7 @@ class LineSet {
   // It grows: what it was planned for is a first guess.
   bool overfull() const { return false; }
 
-  // Calls each(hash) for every member, in rising order: sizeof(Input) a key of new memory.
+  // Calls each(hash) for every member, in ascending order: sizeof(Input) a key of new memory.
   template <class Each>
   void for_each(Each&& each) const requires(Law::exact) {
     std::vector<Key> sorted(count());
@@ -98,7 +98,7 @@ class LineSet {
 
   LineSet() = default;
 
-  // Seen if it is there; fresh when there is room now; full when memory or the cap refuses.
+  // Added::seen if it is there, fresh when there is room now, full when memory or the cap refuses.
   [[gnu::noinline]] Added grow_for(Input hash);
   Error full_error() const;
   template <class Keep>

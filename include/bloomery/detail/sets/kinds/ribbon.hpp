@@ -99,7 +99,7 @@ class Ribbon {
     }
     return {.hash = hash.bits, .low = listed_at_};
   }
-  // Into the second cache, which can wait for more lines at once than the first.
+  // Into the L2 cache, which can have more misses in flight than the L1 cache.
   [[gnu::always_inline]] void prefetch(const Slot& slot) const {
     const std::uint64_t* const low = words_ + slot.low;
     const unsigned words = slot.step + slot.columns;

@@ -1,5 +1,5 @@
-// A set that grows without end: prefixes of hashes in a sorted table that is laid out anew, a
-// quarter larger, whenever it is full.
+// A set that grows without end: prefixes of hashes in a sorted table that is rebuilt, a quarter
+// larger, whenever it is full.
 //
 //    first table   | prefixes of l bits                        |   half of the rate
 //    a step on     | the same | prefixes of l + 2 bits         |   1/30 of what is left of the rate

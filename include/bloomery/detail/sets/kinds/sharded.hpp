@@ -135,7 +135,8 @@ class Sharded {
     return whole_.add(slot);
   }
   Added add_shared(const Slot& slot) { return whole_.add_shared(slot); }
-  // A lone key, as in BlockedBloom. With one line a key, the line in the whole is the same line.
+  // A single key, as in BlockedBloom. With one line a key, its line is the same as in the whole
+  // set.
   bool is_simple() const { return whole_.is_simple(); }
   template <class Cpu = ThisCpu>
   Added add_simple(Hash hash) {
@@ -182,7 +183,7 @@ class Sharded {
 
   // Exact: the bytes are those of a set that was given both lists.
   void unite(const Sharded& other) { whole_.unite(other.whole_); }
-  // Holds the keys of both, and more strangers than a set built from those keys would.
+  // Holds the keys of both, and has more false positives than a set built from those keys.
   void intersect(const Sharded& other) { whole_.intersect(other.whole_); }
   // The set of everything.
   void fill() { whole_.fill(); }

@@ -7,9 +7,9 @@
 //
 // Under minimum increase a counter may stand for several keys at once, as high as the most frequent
 // of them: lowering it for one would count the others too low, so removal is refused.
-// A counter stops at its greatest value (255, 65,535 or 4,294,967,295) and stays there; an answer
-// that high means "at least".
-// Limits:  a counter of 8, 16 or 32 bits for each bit of classic, and its k memory waits. A rare
+// A counter saturates at its maximum (255, 65,535 or 4,294,967,295) and stays there; an answer that
+// high means "at least".
+// Limits:  a counter of 8, 16 or 32 bits for each bit of classic, and its k cache misses. A rare
 //          key that shares its counters with frequent ones is counted too high.
 // Threads: any number may ask while nobody adds; one adds.
 // See:     docs/kinds.md "spectral"; spectral_bloom_test. Cohen and Matias: Spectral Bloom Filters.
@@ -139,17 +139,17 @@ class SpectralBloom {
     return smallest;
   }
   std::uint64_t most_count() const { return counters_.most(); }
-  // Counters that have reached their end and will never be lowered again.
+  // Saturated counters, which are never lowered again.
   std::uint64_t stuck() const { return counters_.count_stuck(); }
 
-  // Why no key can be removed, or null.
+  // Why no key can be removed, or nullptr.
   const char* removal_refused() const {
     if (shape_.selection == 1) return nullptr;
     return "this spectral set counts by minimum increase, where one counter may stand for several "
            "keys: lowering it would count the others too low; plan the set for removal (build "
            "--removable)";
   }
-  // Takes one copy away; returns whether there was one. False changes nothing.
+  // Removes one copy; returns whether there was one. False: nothing has changed.
   bool remove(Slot slot) {
     assert(shape_.selection == 1 && "minimum increase has no removal; ask removal_refused first");
     if (!may_contain(slot)) return false;

@@ -150,7 +150,7 @@ class SplitBlock {
     assert(shape_ == other.shape_ && "only sets of one shape combine");
     for (std::uint64_t i = 0; i < shape_.blocks * split_words; ++i) words_[i] |= other.words_[i];
   }
-  // Holds the keys of both, and more strangers than a filter built from those keys would.
+  // Holds the keys of both, and has more false positives than a filter built from those keys.
   void intersect(const SplitBlock& other) {
     assert(shape_ == other.shape_ && "only sets of one shape combine");
     for (std::uint64_t i = 0; i < shape_.blocks * split_words; ++i) words_[i] &= other.words_[i];

@@ -96,7 +96,7 @@ class TwoBitMap {
     return added(state_in(before, slot) == Seen::never);
   }
 
-  // Forgets the integer altogether; returns whether it was there.
+  // Removes the integer, however often it was added; returns whether it was there.
   bool remove(Slot slot) {
     std::uint64_t& word = words_[slot.state / 32];
     const bool before = state_in(word, slot) != Seen::never;
@@ -126,7 +126,7 @@ class TwoBitMap {
   std::uint64_t count_once() const { return count_of(ones_place); }
   std::uint64_t count_many() const { return count_of(twos_place); }
 
-  // Calls each(integer) in rising order for every integer seen at all, exactly once, more than
+  // Calls each(integer) in ascending order for every integer seen at all, exactly once, more than
   // once.
   template <class Each>
   void for_each(Each&& each) const {

@@ -172,7 +172,7 @@ class WindowBloom {
   }
   bool is_timed() const { return time_span() != 0; }
 
-  // Some generation took more than N keys: only time can bring that about.
+  // Some generation took more than N keys: possible only if the window is one of time.
   bool overfull() const {
     return std::any_of(head().adds, head().adds + generations,
                        [&](std::uint64_t adds) { return adds > shape_.share; });
@@ -258,7 +258,7 @@ class WindowBloom {
     }
     return added(!seen);
   }
-  // The answer is that of before: what is forgotten now was there when the key came.
+  // Answered before the oldest generation is cleared: its keys were still there when this key came.
   Added advance_and_add(const Slot& slot, const LineMask& mask) {
     const bool seen = any_has(slot.block, mask);
     advance();
