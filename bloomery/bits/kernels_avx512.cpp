@@ -299,7 +299,7 @@ inline __mmask8 odd_columns(const std::uint64_t* low, std::uint32_t step, __mmas
   const __m512i second = _mm512_maskz_loadu_epi64(lanes, low + step);
   __m512i bits =
       _mm512_xor_si512(_mm512_and_si512(first, chosen_low), _mm512_and_si512(second, chosen_high));
-  // lane c: its 64 bits folded to 4 of the same parity, which a table of 16 bits tells
+  // lane c: its 64 bits folded to 4 of the same parity, which a table of 16 bits looks up
   bits = _mm512_xor_si512(bits, _mm512_srli_epi64(bits, 32));
   bits = _mm512_xor_si512(bits, _mm512_srli_epi64(bits, 16));
   bits = _mm512_xor_si512(bits, _mm512_srli_epi64(bits, 8));

@@ -25,7 +25,7 @@ Lender& lender() {
   return named;
 }
 
-// Gives back when the owner goes. A block that was moved elsewhere is null.
+// Returns the block when the owner is destroyed. A block that was moved elsewhere is nullptr.
 struct OnLoan {
   void* lent;
   void (*give_back)(void*);
@@ -59,7 +59,7 @@ std::size_t in_huge_pages(std::size_t bytes) {
   return (bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
 }
 
-// Unmaps when the owner goes. A mapping that was moved elsewhere has length 0.
+// Unmaps when the owner is destroyed. A mapping that was moved elsewhere has length 0.
 struct Unmap {
   std::size_t length;
   void operator()(void* start) const {
@@ -93,8 +93,8 @@ std::shared_ptr<void> on_huge_pages(std::size_t bytes) {
 #ifdef __linux__
 // The pages of `from` move to the start of a larger mapping, huge ones whole, since both start on
 // a 2 MiB boundary. The new length goes along: a mapping that was moved in front of another one
-// would stay a second one, and kernels before 6.17 move one at a time. Null, and nothing has
-// changed, when the system refuses.
+// would stay a second one, and kernels before 6.17 move one at a time. Returns nullptr, with
+// nothing changed, when the system refuses.
 std::shared_ptr<void> moved_to_larger(const std::shared_ptr<void>& from, std::size_t bytes) {
   Unmap* const held = std::get_deleter<Unmap>(from);
   if (held == nullptr || from.use_count() != 1) return nullptr;

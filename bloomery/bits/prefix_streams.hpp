@@ -1,4 +1,4 @@
-// Streams of prefixes in rising order: two of them as one, and one into a quotient table.
+// Streams of prefixes in ascending order: two of them merged, and one into a quotient table.
 //
 //    a stream   next() -> optional<Prefix>; none covers another; nothing after the last
 //

@@ -8,7 +8,7 @@
 //            s bits      run ends   bit j: slot j holds the last field of its run
 //            s fields    slot 0 first; then zeros up to a whole word
 //
-// The runs of a block stand in order of their quotients, each in rising order of its fields, packed
+// The runs of a block stand in order of their quotients, each sorted by its fields, packed
 // from the start of the block or behind what the block before it has spilled. `spill`: how many
 // fields of earlier blocks stand from the start of this one on; `used`: how many of its slots are
 // taken. Free slots are zero. A field covers every hash that begins with its prefix; one without
@@ -49,7 +49,7 @@ inline unsigned ones(std::uint64_t word) {
   return static_cast<unsigned>(__builtin_popcountll(word));
 }
 
-// For each byte of sums in rising order: how many of them are at most k? Sums and k below 128.
+// For bytes of sums in ascending order: how many of them are at most k? Sums and k below 128.
 inline unsigned bytes_up_to(std::uint64_t sums, std::uint64_t k) {
   constexpr std::uint64_t each = 0x0101'0101'0101'0101;
   const std::uint64_t reached = ((k * each | 0x80 * each) - sums) & 0x80 * each;

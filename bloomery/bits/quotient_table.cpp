@@ -188,7 +188,7 @@ std::optional<Prefix> QuotientTable::Reader::next() {
   return read();
 }
 
-// Writes down what was counted of the block at hand and goes on to another.
+// Stores the counts of the current block and continues with another.
 void QuotientTable::Appender::enter(std::uint64_t block) {
   std::uint64_t* const left = view_.words + at_block_ * view_.block_words;
   quotient::turn_ends(left, ends_);

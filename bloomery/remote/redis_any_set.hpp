@@ -3,10 +3,10 @@
 //    auto remote = std::make_shared<RedisSet>(*RedisSet::open(address));
 //    AnySet set = any_set_of(remote, KeyForm::text);
 //
-// A key in doubt counts as fresh: whoever prints first occurrences prints it, and asks the RedisSet
-// how many there were. After an Error `fresh` is true all the same for the keys before it.
-// Verbs that can fail return the Error; estimate(), rate_now(), fill_ratio() and parts() read from
-// the server and throw it as a Failure. parts() is a copy of the whole set.
+// A key in doubt counts as fresh: a caller that prints first occurrences prints it, and gets their
+// number from the RedisSet. After an Error `fresh` still holds for the keys before it. Verbs that
+// can fail return the Error; estimate(), rate_now(), fill_ratio() and parts() read from the server
+// and throw it as a Failure. parts() is a copy of the whole set.
 // Threads: one; hashing by any number.
 #pragma once
 

@@ -1,4 +1,4 @@
-// How a RedisSet comes to be, is found, replaced and dropped: everything about its meta hash.
+// How a RedisSet is made, found, replaced and dropped: everything about its meta hash.
 #include <hiredis/hiredis.h>
 #include <sys/random.h>
 
@@ -23,7 +23,7 @@ constexpr std::uint64_t filled_shards_at_once = 16;
 constexpr std::uint64_t most_shards_noted = 1 << 20;
 // Clocks of servers may differ.
 constexpr std::uint64_t clock_slack_ms = 5000;
-// So often nobody comes between us by chance.
+// Other clients do not interfere this often by chance.
 constexpr int most_tries = 1000;
 
 std::uint64_t now_ms() {
@@ -44,7 +44,8 @@ bool spells_alike(const RedisLaw& one, const RedisLaw& other) {
          one.normalisation == other.normalisation;
 }
 
-// Eight hexadecimal digits that no set of this name had before, but for one chance in four billion.
+// Eight random hexadecimal digits: an earlier set of this name had the same with a chance of one in
+// four billion.
 std::string new_born() {
   char digits[9] = "00000000";
   std::random_device device;
@@ -58,7 +59,7 @@ std::string numbered(std::string_view name, std::uint64_t epoch) {
   return std::string(name) + ":" + std::to_string(epoch);
 }
 
-// With a secret key that nobody can guess.
+// With a random secret key.
 Result<Hasher> fresh_hasher() {
   SecretKey key;
   static_assert(sizeof key == 16);
@@ -75,8 +76,8 @@ RedisSet::RedisSet(RedisAddress address, RedisRouter router)
       meta_key_(redis_meta_key(address_.name)),
       meta_slot_(slot_of(meta_key_)) {}
 
-// What is not told is only a little less than the truth; a destructor must not fail, nor wait for a
-// server that was waited for already.
+// Without the last keys the count on the server is only a little too low; a destructor must not
+// fail, nor wait again for a server that did not answer.
 RedisSet::~RedisSet() {
   if (untold_.keys > 0 && epoch_ > 0 && !lost_) {
     const auto told = tell_adds();
@@ -135,7 +136,7 @@ Result<RedisSet::Meta> RedisSet::read_meta() {
     meta.fields.emplace_back(std::string(key->str, key->len), std::string(value->str, value->len));
   }
   for (const auto& [key, value] : meta.fields) {
-    // Of a set that is gone others may tell something late.
+    // Clients of a dropped set may still write fields late.
     meta.there |= !key.starts_with("adds:") && !key.starts_with("form:");
     if (!key.starts_with("law:")) continue;
     const std::uint64_t epoch = number(std::string_view(key).substr(4));
@@ -165,7 +166,7 @@ Result<void> RedisSet::adopt(const Meta& meta, std::uint64_t epoch, const Secret
   names_ = RedisNames(stem(), epoch, law_.shards());
   adds_ = number(meta.field("adds", epoch));
   untold_.keys = 0;
-  // Of a set so large that this would take more than some megabytes every key is asked for first.
+  // For a set so large that this would take more than some megabytes, every key is asked for first.
   shard_seen_.assign(law_.shards() <= most_shards_noted ? law_.shards() : 0, 0);
   doubted_.clear();
   form_ = KeyForm::none;
@@ -195,7 +196,7 @@ Result<void> RedisSet::expect_no_eviction(bool expires) {
   return {};
 }
 
-// Before anything is made: a server that is filled up serves nobody.
+// Checked before anything is made: a server without memory refuses all its clients.
 Result<void> RedisSet::expect_room(const RedisLaw& law) {
   constexpr std::uint64_t beside_a_shard = 170;  // its name, its place, and what rounds it up
   RedisRequests one;
@@ -246,7 +247,7 @@ Result<RedisSet> RedisSet::open(const RedisAddress& address, const SecretKey* ke
   return set;
 }
 
-// One who claims the number of an epoch has it alone.
+// The client that claims the number of an epoch is the only one to have it.
 Result<bool> RedisSet::claim(std::uint64_t epoch, const RedisLaw& law) {
   requests_.clear();
   requests_.add(meta_slot_, Effect::writes, "HSETNX", meta_key_, "format", format);
@@ -261,8 +262,8 @@ Result<bool> RedisSet::claim(std::uint64_t epoch, const RedisLaw& law) {
   });
   if (!done) return done.error();
   if (!claimed && repeated) {
-    // It may be ours all the same; another may have written the very same only for a reserve,
-    // where it does not matter whose it is.
+    // It may still be ours. Another client can have written the same text only for a reserve, where
+    // it does not matter whose it is.
     const auto meta = read_meta();
     if (!meta) return meta.error();
     claimed = meta->field("law", epoch) == encode_law(law);
@@ -282,7 +283,7 @@ Result<void> RedisSet::make_shards(const RedisLaw& law, std::uint64_t epoch,
       const unsigned slot = names.slot(shard);
       const std::string_view name = names.shard(shard);
       if (payload.empty()) {
-        // Any number of times: bits that are there stay.
+        // May be repeated: bits that are there stay.
         requests_.add(slot, Effect::writes, "SETRANGE", name, law.bytes_of(shard) - 1,
                       std::string_view(&seal, 1));
       } else {
@@ -364,7 +365,7 @@ Result<RedisSet> RedisSet::open_or_make(const RedisAddress& address, const Wish&
                        "rate, or replace it with 'bloomery build --force'"};
     if (const auto made = set->make_shards(set->law_, set->epoch_, {}); !made) {
       const Error why = made.error();
-      // What nobody can use shall not fill the server.
+      // Shards that cannot be used must not stay on the server.
       if (ours) static_cast<void>(set->drop_epoch(set->law_, set->epoch_).has_value());
       set->epoch_ = 0;
       return why;
@@ -401,7 +402,7 @@ Result<void> RedisSet::replace(RedisLaw law, std::span<const std::byte> payload,
   const auto taken = [&] {
     return Error{Code::exists, address_.shown() + " exists, or is being made by another"};
   };
-  // Only the first epoch cannot take the place of anything, and only one can have it.
+  // Only the first epoch replaces nothing, and only one client can make it.
   if (overwrite == Overwrite::refuse && epoch != 1) return taken();
   for (int tries = 0;; ++tries, ++epoch) {
     const auto claimed = claim(epoch, law);
@@ -423,7 +424,7 @@ Result<void> RedisSet::replace(RedisLaw law, std::span<const std::byte> payload,
   meta = read_meta();
   if (!meta) return meta.error();
   if (meta->current != epoch) {
-    // Who replaced it has swept, and we may have made shards after that.
+    // The client that replaced it has swept, and we may have made shards after that.
     if (auto dropped = drop_epoch(law, epoch); !dropped) return dropped;
     return Error{Code::exists, address_.shown() + (meta->current > epoch
                                                        ? " was replaced by another at the same "
@@ -431,7 +432,7 @@ Result<void> RedisSet::replace(RedisLaw law, std::span<const std::byte> payload,
                                                        : " was deleted, or has expired, while it "
                                                          "was replaced")};
   }
-  // Of this handle nothing is left to fit the old epoch.
+  // Nothing that this handle remembers of the old epoch is valid.
   epoch_ = 0;
   const SecretKey key = law.hasher.key();
   if (auto adopted = adopt(*meta, epoch, law.key_is_elsewhere ? &key : nullptr); !adopted)
@@ -459,11 +460,11 @@ Result<void> RedisSet::drop_epoch(const RedisLaw& law, std::uint64_t epoch) {
   return run([](std::size_t, RedisReply&) {});
 }
 
-// Older epochs are of no use to anybody.
+// Older epochs are no longer needed.
 Result<void> RedisSet::sweep(const Meta& meta, std::uint64_t below) {
   for (const std::uint64_t epoch : meta.epochs) {
     if (epoch >= below) continue;
-    // Of one that is damaged nobody knows how many shards there are.
+    // If its law is damaged, its number of shards is unknown.
     const auto law = decode_places(meta.field("law", epoch));
     if (auto dropped = drop_epoch(law ? *law : RedisLaw{.shard_blocks = 1}, epoch); !dropped)
       return dropped;
@@ -489,7 +490,7 @@ Result<void> RedisSet::clear(const Want& want) {
   return replace(*law, {}, 0, KeyForm::none, Overwrite::replace);
 }
 
-// The meta hash goes first: whoever looks then finds no set, not one without shards.
+// The meta hash is deleted first: other clients then find no set, instead of one without shards.
 Result<void> RedisSet::drop() {
   const auto meta = read_meta();
   if (!meta) return meta.error();

@@ -5,7 +5,7 @@
 namespace bloomery::inline v0::detail {
 namespace {
 
-// Errors and states; longer ones are no Redis server's.
+// Errors and simple strings; a Redis server sends no longer ones.
 constexpr std::size_t most_line_bytes = 64 << 10;
 
 Error nonsense(const std::string& what) { return {Code::not_ours, what}; }
@@ -25,7 +25,7 @@ std::optional<std::int64_t> number_in(std::string_view digits) {
 }  // namespace
 
 void RedisInbox::append(std::string_view bytes) {
-  // What was handed out is done with.
+  // The caller no longer needs the last reply.
   if (begin_ == bytes_.size()) {
     bytes_.clear();
     at_ = begin_ = 0;

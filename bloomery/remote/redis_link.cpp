@@ -14,7 +14,7 @@
 namespace bloomery::inline v0::detail {
 namespace {
 
-// Of several nodes that are gone, one after the other is tried.
+// If several nodes are gone, they are tried one after the other.
 constexpr auto longest_connecting = std::chrono::milliseconds(2000);
 
 timeval as_timeval(std::chrono::milliseconds time) {

@@ -23,8 +23,8 @@ using std::chrono::milliseconds;
 constexpr std::size_t most_pending = 1024;
 constexpr std::size_t flush_bytes = 16 << 10;
 constexpr auto pause_between_tries = milliseconds(20);
-// How long a server that was silent is left alone, and how long it is then tried; no longer than
-// half of, and the whole of, the timeout.
+// How long a server that did not answer is not tried, and how long the trial after that may take;
+// at most half of the timeout, and the whole timeout.
 constexpr auto longest_rest = milliseconds(1000);
 constexpr auto longest_trial = milliseconds(1000);
 // A connection that is refused takes less, a server that is silent more.
@@ -108,7 +108,7 @@ Result<RedisRouter> RedisRouter::connect(const RedisAddress& address) {
   RedisRouter router(address);
   router.places_.push_back({router.node_at({address.host, address.port}, false)});
   router.place_of_slot_.assign(cluster_slots, 0);
-  // A server that was never there is not waited for.
+  // Do not wait for a server that never answered.
   if (auto opened = router.open(*router.nodes_[0]); !opened) return opened.error();
   if (auto found = router.find_nodes(); !found) return found.error();
   return router;
@@ -215,13 +215,13 @@ std::size_t RedisRouter::node_for(const RedisRequests::Request& request) {
   return nodes_[one]->resting ? place.master : one;
 }
 
-// Asks whoever still answers. What cannot be learned now is learned from the next MOVED.
+// Asks a node that still answers. What cannot be learned now is learned from the next MOVED.
 void RedisRouter::refresh() {
   stale_ = false;
   if (!is_cluster_) return;
   RedisRequests one;
   one.add(0, Effect::reads, "CLUSTER", "SLOTS");
-  // Another one each time: the first may have lost the others and not know it.
+  // A different node each time: one may have lost the others and not know it.
   const std::size_t known = nodes_.size();
   const std::size_t first = refreshes_++;
   for (std::size_t i = 0; i < known; ++i) {
@@ -279,7 +279,7 @@ void RedisRouter::heard_from(Node& node) {
   if (std::exchange(node.on_trial, false)) node.link->set_timeout(address_.rules.timeout);
 }
 
-// Is it time to? Whoever did not answer is left alone from now on.
+// Has the timeout passed? Then the circuits of the nodes that did not answer open.
 std::optional<Error> RedisRouter::given_up(Round& round) {
   const auto waited = std::chrono::duration_cast<milliseconds>(Clock::now() - round.last_answer);
   // A cluster may have chosen another master meanwhile, which the next turn finds.
@@ -396,7 +396,7 @@ void RedisRouter::queue(Node& node, std::string_view bytes, std::size_t i) {
   ++commands_;
 }
 
-// So that all nodes work while one of them is listened to.
+// So that all nodes work while the replies of one are read.
 void RedisRouter::flush_all(Round& round) {
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Node& node = *nodes_[n];
@@ -447,7 +447,7 @@ void RedisRouter::refuse(Round& round, std::size_t i, std::string_view said) {
     } else {
       round.asking[i] = node;
     }
-    // Nodes that send us to each other are waited for as for one that is silent.
+    // Nodes that redirect to each other are treated like one that does not answer.
     round.pause |= round.requests[i].redirected;
     round.requests[i].redirected = true;
     round.trouble = Error{Code::io, "the cluster says " + std::string(said)};
@@ -512,7 +512,7 @@ Result<void> RedisRouter::on_masters(std::string_view command, const TakeOf& tak
 
 Result<void> RedisRouter::wait_for_replicas(unsigned replicas) {
   RedisRequests one;
-  // It shall answer before we take it for silent.
+  // Its answer must come before our own timeout.
   one.add(0, Effect::reads, "WAIT", replicas, address_.rules.timeout.count() * 7 / 8);
   for (const auto& node : nodes_) {
     if (!std::exchange(node->written, false)) continue;

@@ -27,7 +27,7 @@ constexpr std::uint64_t most_untold = 1000;
 // Above this share of repeats, asking first spares more than it costs.
 constexpr double many_repeats = 0.25;
 constexpr std::uint32_t shard_known_seconds = 1;
-// An epoch that changes under our hands this often is somebody's mistake.
+// More changes of epoch than this during one call are a mistake of some client.
 constexpr int most_epoch_changes = 5;
 
 std::uint32_t seconds_now() {
@@ -165,7 +165,7 @@ bool RedisSet::must_ask(Hash hash, std::uint32_t now) const {
   return now - shard_seen_[spot_of(hash, law_).shard] > shard_known_seconds;
 }
 
-// A key that is given more than once, and was told fresh or in doubt already, is not told so again.
+// A key that is given more than once is reported as fresh or in doubt only once.
 void RedisSet::settle(std::span<const Hash> hashes, std::span<const std::uint32_t> absent,
                       std::span<const std::uint32_t> doubtful, RemoteAdd* answers) {
   std::vector<std::uint64_t> told;
@@ -183,7 +183,8 @@ void RedisSet::settle(std::span<const Hash> hashes, std::span<const std::uint32_
 }
 
 // Their shards went away between asking and adding, and BITFIELD made new ones, too short and
-// without a seal: they must not pass for whole ones. One that has its seal by now was made anew.
+// without a seal: they must not be taken for whole ones. One that has its seal by now was made
+// again.
 Result<void> RedisSet::remove_strays(std::span<const Hash> hashes,
                                      std::span<const std::uint32_t> strays) {
   std::vector<std::uint64_t> shards;
@@ -440,7 +441,7 @@ Result<std::optional<RedisSet::Estimate>> RedisSet::estimate_epoch() {
 }
 
 Result<std::optional<std::vector<std::byte>>> RedisSet::download_epoch() {
-  // What the law claims must be there before there is memory for it.
+  // The shards that the law names must exist before memory for them is allocated.
   if (auto whole = verify(); !whole) return whole.error();
   std::vector<std::byte> bytes(law_.shape.blocks * line_bytes);
   for (std::uint64_t first = 0; first < law_.shards(); first += 16) {

@@ -36,15 +36,15 @@ class BloomBody : public FilterBody {
   ~BloomBody() override { --alive; }
   static inline std::atomic<std::uint64_t> alive = 0;  // for INFO
 
-  // Answers are as many as keys; after the first failure no more are given. How many were.
+  // One answer for each key, up to and including the first failure. Returns how many were given.
   virtual std::size_t add_all(std::span<const std::string_view> keys, std::uint64_t cap_bytes,
                               std::span<AddOutcome> answers) = 0;
-  // Does an add of what was seen change the filter all the same?
+  // Does adding a key that was seen change the filter?
   virtual bool changes_when_seen() const { return false; }
-  // This, if it is of our own engine; else null.
+  // This, if it is of our own engine; else nullptr.
   virtual NativeBloom* native() { return nullptr; }
   virtual Info info() const = 0;
-  // The chance that a stranger passes now. May look at every bit.
+  // The false-positive rate now. May read every bit.
   virtual double rate_now() const = 0;
   virtual std::vector<std::string> debug_lines() const = 0;
 

@@ -57,7 +57,7 @@ class CuckooBody : public FilterBody {
     std::uint64_t place = 0;
     bool through_all = true;  // else up to the first table that keeps something
     std::uint64_t steps = most_steps;
-    // Of some hundred nanoseconds at most, when every look waits for memory.
+    // A step takes some hundred nanoseconds at most, with a cache miss for every look.
     static constexpr std::uint64_t most_steps = 20'000;
   };
   virtual void compact(const Compaction& part) = 0;

@@ -34,7 +34,7 @@ class FilterBody : public InHostMemory {
  public:
   virtual ~FilterBody() = default;
 
-  // Keys come in spans, so that an engine can wait for the memory of many at once.
+  // Keys come in spans, so that an engine can prefetch for many at once.
   virtual void may_contain_all(std::span<const std::string_view> keys,
                                std::span<bool> answers) const = 0;
 
@@ -49,7 +49,7 @@ class FilterBody : public InHostMemory {
   virtual Result<void> load_piece(std::uint64_t next, std::string_view bytes) = 0;
   virtual void save(FieldWriter& writer) const = 0;
 
-  // Null when there is not enough memory for it.
+  // nullptr when there is not enough memory for it.
   virtual std::unique_ptr<FilterBody> clone() const = 0;
   // For active defragmentation: moves parts from a number on; the next number, or 0 at the end.
   virtual std::uint64_t move_parts(const Mover& mover, std::uint64_t from) = 0;

@@ -19,7 +19,7 @@
 
 namespace bloomery::inline v0::detail::served {
 
-// Who lends the bytes. The first two give null when there are none.
+// The allocator. The first two return nullptr when there is no memory.
 struct Host {
   void* (*take)(std::size_t) = std::malloc;
   void* (*take_zeroed)(std::size_t) = [](std::size_t bytes) { return std::calloc(1, bytes); };
@@ -56,7 +56,7 @@ class HostBytes {
     if (start_ != nullptr) host().give_back(start_);
   }
 
-  // Nothing when the host has not that many.
+  // Nothing when the host does not have that many.
   static std::optional<HostBytes> make(std::uint64_t size) {
     if (size == 0 || size > SIZE_MAX / 2) return std::nullopt;
     HostBytes bytes;
@@ -82,9 +82,9 @@ class HostBytes {
     bytes.size_ = static_cast<std::size_t>(size);
     return bytes;
   }
-  // Is there memory behind them? Else they are only promised, and data() is null.
+  // Is there memory behind them? Else they are only promised, and data() is nullptr.
   bool is_taken() const { return start_ != nullptr; }
-  // Takes the memory of promised bytes; false when the host has not that many.
+  // Takes the memory of promised bytes; false when the host does not have that many.
   bool take() {
     if (is_taken()) return true;
     auto taken = make(size_);
@@ -110,7 +110,7 @@ class HostBytes {
     const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(length, most_piece_bytes));
     return {is_taken() ? reinterpret_cast<const char*>(start_) + offset : zeros, bytes};
   }
-  // move(block) gives the new place of the block, whose bytes it has copied, or null.
+  // move(block) returns the new place of the block, whose bytes it has copied, or nullptr.
   template <class Move>
   void relocate(Move&& move) {
     if (start_ == nullptr) return;

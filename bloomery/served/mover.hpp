@@ -2,9 +2,9 @@
 //
 //    the host --> Mover --> body.move_parts(mover, from) --> mover.object / mover.bytes
 //
-// The host copies a block, gives the old one back and returns the new place, or null when the block
-// stays. So only blocks may be moved that nobody else points to, and objects that hold no pointer
-// into themselves.
+// The host copies a block, gives the old one back and returns the new place, or nullptr when the
+// block stays. So only blocks may be moved that nobody else points to, and objects that hold no
+// pointer into themselves.
 // Threads: nobody uses the body meanwhile.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace bloomery::inline v0::detail::served {
 
 struct Mover {
   void* host;                               // handed to the functions
-  void* (*moved)(void* host, void* block);  // the new place, or null
+  void* (*moved)(void* host, void* block);  // the new place, or nullptr
   bool (*should_stop)(void* host);          // its time is over
 
   template <class T>

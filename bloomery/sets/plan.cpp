@@ -78,9 +78,9 @@ struct BlockRate {
 };
 
 // The mean of f(j) over Poisson(mean) chances of j keys in a block, where f(j) is the chance that
-// all the bits of a stranger are set: (1 - spared^j)^probes. poisson_mean() with f worked out from
-// f of the neighbour: no logarithm a term, which makes it some ten times as fast. The derivative by
-// the mean is the mean of f(j + 1) - f(j).
+// all the bits of an absent key are set: (1 - spared^j)^probes. poisson_mean() with f worked out
+// from f of the neighbour: no logarithm a term, which makes it some ten times as fast. The
+// derivative by the mean is the mean of f(j + 1) - f(j).
 BlockRate block_rate(double mean, double spared, unsigned probes) {
   const double log_spared = std::log(spared);
   if (mean > 1e6) return {power(-std::expm1(mean * log_spared), probes), 0};

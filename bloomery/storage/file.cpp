@@ -120,13 +120,14 @@ bool copy_attributes(const std::string& from, int to, bool group_kept) {
   return copy_access_list(from, to, group_kept);
 }
 
-// To find a name that nobody has.
+// How often a random name is tried.
 constexpr int most_tries = 100;
 
 }  // namespace
 
 bool detail::Descriptor::close() {
-  // Not again after EINTR: Linux has let go of the number by then and may have given it away.
+  // Not again after EINTR: Linux has released the descriptor by then and may have reused its
+  // number.
   return number_ < 0 || ::close(std::exchange(number_, -1)) == 0;
 }
 

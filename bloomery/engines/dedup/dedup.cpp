@@ -24,7 +24,7 @@ constexpr int longest_wait = 3'600'000;
 // How late it may notice a request to stop.
 constexpr int stop_wait = 100;
 constexpr std::uint64_t first_keys_of_a_pipe = 1'000'000;
-// Adding goes one block after the other: it feeds no more.
+// Adding handles one block after the other, so it cannot keep more threads busy.
 constexpr unsigned most_useful_threads = 8;
 
 unsigned useful_threads(Threads threads) {
@@ -85,7 +85,7 @@ class Adding {
   // The last block was added in part, and what the set now has of it must be printed.
   bool ended_within() const { return ended_within_; }
 
-  // Now and then; not while somebody adds.
+  // Called from time to time; not while a thread adds.
   void tell() {
     if (!rules_.progress) return;
     const auto now = Clock::now();
@@ -151,7 +151,7 @@ class Adding {
     report_.file_bytes_in = work.block.file_bytes_read;
   }
 
-  // `lines`: of the block in hand that are through.
+  // `lines`: how many of the current block are done.
   void warn(std::uint64_t lines) {
     if (!rules_.on_overfull || warned_ || !set_.overfull()) return;
     warned_ = true;
@@ -215,7 +215,8 @@ class Printing {
     return out_.good() && (rules_.repeats_out == nullptr || rules_.repeats_out->good());
   }
 
-  // Once to each writer: not behind what is there, from another file or an earlier run.
+  // Once to each writer, and only while it is empty: not after lines of another file or an earlier
+  // run.
   void print_head(std::string_view head) {
     for (LineWriter* out : {&out_, rules_.repeats_out}) {
       if (out == nullptr || out->bytes_written() > 0) continue;
@@ -452,7 +453,7 @@ class Flow {
   bool adder_busy_ = false;
   bool printer_busy_ = false;
   bool stopped_waiting_ = false;
-  bool starving_ = false;  // the reader waits for somebody else to write
+  bool starving_ = false;  // the reader waits for input from a pipe
   bool ended_ = false;     // the last block was read
   std::optional<Error> failed_;
   std::exception_ptr thrown_;          // by one of the threads

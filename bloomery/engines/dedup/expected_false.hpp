@@ -1,13 +1,13 @@
 // How many of a set's matches are probably false, computed from the lines that were absent.
 //
-//    lines asked = members + strangers      a member always matches
-//    absent      = strangers * (1 - rate)   a stranger matches at the false-positive rate
-//    false       = strangers * rate         = absent * rate / (1 - rate)
+//    lines asked = members + nonmembers a member always matches absent = nonmembers * (1 - rate) a
+//    nonmember matches at the false-positive rate false = nonmembers * rate = absent * rate / (1 -
+//    rate)
 //
-// No member is ever absent, so the absent lines alone tell how many strangers there were.
+// No member is ever absent, so the absent lines alone tell how many nonmembers there were.
 // Limits:  an expectation over different lines. A line that is asked again gets the same answer
 //          again, so with repeats the true number is further away from it. Keys of an allow list,
-//          which never match, count as strangers: with them it is an upper bound.
+//          which never match, count as nonmembers: with them it is an upper bound.
 // Threads: any number.
 // See:     tests/engines/expected_false_test.cpp
 #pragma once
@@ -25,8 +25,8 @@ struct AskedLines {
   std::uint64_t absent() const { return lines - matched; }
 };
 
-// Above this rate few strangers are absent, and how many is mostly chance. So one more absent line
-// is assumed, which is the mean if all numbers of strangers are equally likely.
+// Above this rate few nonmembers are found absent, and how many is mostly chance. So one more
+// absent line is assumed, which is the mean if all numbers of nonmembers are equally likely.
 inline constexpr double crowded_rate = 0.5;
 
 inline double expected_false(const AskedLines& asked, double rate) {
@@ -38,7 +38,7 @@ inline double expected_false(const AskedLines& asked, double rate) {
   return std::min(matched, absent * rate / (1 - rate));
 }
 
-// The rate at which at least one of several sets takes a stranger for its own: 1 - prod(1 - r).
+// The rate at which at least one of several sets matches a nonmember: 1 - prod(1 - r).
 class JointRate {
  public:
   void join(double rate) { stopped_ += std::log1p(-std::min(rate, 1.0)); }

@@ -61,7 +61,7 @@ class SpoolReader {
   Result<void> at(std::uint64_t offset, Spool::Record& record);
 
  private:
-  // At least so many bytes in hand, or all that are left.
+  // Makes sure that at least so many bytes are buffered, or all that are left.
   Result<void> hold(std::uint64_t bytes);
   Result<std::uint64_t> take_number();
 

@@ -38,7 +38,7 @@ void Block::split(std::string_view delimiter) {
     return;
   }
   assert(delimiter.size() == 1 && "longer delimiters are found while reading");
-  // So many bytes at a time that the places in them stay in the first cache.
+  // So many bytes at a time that the places in them stay in the L1 cache.
   constexpr std::size_t piece_bytes = 2048;
   std::array<std::uint32_t, piece_bytes> places;
   const char* line = begin;

@@ -257,7 +257,7 @@ Result<std::size_t> InputFile::read_file(std::span<char> into) {
     got = regular_ ? ::pread(fd_, into.data(), wanted, static_cast<off_t>(start_ + offset_))
                    : ::read(fd_, into.data(), wanted);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      // Somebody made our standard input non-blocking; wait as if it were not.
+      // Another program made our standard input non-blocking; wait as if it were not.
       pollfd waited{fd_, POLLIN, 0};
       ::poll(&waited, 1, -1);
       errno = EINTR;

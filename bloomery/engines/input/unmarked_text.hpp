@@ -15,7 +15,7 @@
 // character.
 // Limits:  a UTF-16 text of Chinese, Japanese or Korean in one line, without a newline, blank or
 //          digit in the bytes that are looked at, has no zero byte and is taken for text; so is a
-//          short one whose bytes happen to be UTF-8. Nobody can tell those from single bytes.
+//          short one whose bytes happen to be UTF-8. Those cannot be told from single bytes.
 // Threads: pure.
 #pragma once
 

@@ -61,7 +61,7 @@ class NumberReader {
   // Of the files, for a progress bar: less when they are compressed.
   std::uint64_t file_bytes_read() const;
   std::uint64_t bad() const { return bad_; }
-  // The sentence for the first one that was passed over.
+  // The error message for the first one that was skipped.
   const std::string& first_bad() const { return first_bad_; }
 
  private:
@@ -85,7 +85,7 @@ class NumberReader {
   std::size_t turn_ = 0;
   std::vector<char> block_;
   std::size_t carried_ = 0;         // bytes of a record that the last block began
-  std::uint64_t file_bytes_ = 0;    // read from the file in hand
+  std::uint64_t file_bytes_ = 0;    // read from the current file
   std::uint64_t bytes_before_ = 0;  // read from binary files
   std::uint64_t files_done_bytes_ = 0;
   std::vector<Ordinal> numbers_;

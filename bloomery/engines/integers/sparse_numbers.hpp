@@ -44,9 +44,9 @@ class SparseNumbers {
     added_.push_back(number);
     return added_.size() == most_added_;
   }
-  // Puts what was added in its place. `repeated` is called for every number that was there before,
-  // as often as it came again, in no certain order; it may be empty. False when the system refuses
-  // memory; then the set may only be destroyed.
+  // Merges what was added into the set. `repeated` is called for every number that was there
+  // before, as often as it came again, in unspecified order; it may be empty. False when the system
+  // refuses memory; then the set may only be destroyed.
   bool settle(const std::function<void(std::uint64_t)>& repeated = {});
 
   // Of what is settled.

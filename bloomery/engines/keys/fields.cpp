@@ -104,7 +104,7 @@ std::string as_csv(const std::string& name) {
 }
 
 // Columns of one header. A name wins over a number. A word with a comma is always a list, as CSV
-// has it, so that the same words never mean one column here and two there.
+// has it, so that the same flag never means one column in one file and two in another.
 class ColumnFinder {
  public:
   ColumnFinder(std::vector<std::string> names, std::string_view file)

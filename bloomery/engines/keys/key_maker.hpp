@@ -18,7 +18,7 @@ namespace bloomery::inline v0::detail {
 enum class EmptyKeys {
   one,   // it is a key like any other
   keep,  // it does not count as a key: such records are never repeats and are not added to a set
-  drop,  // such records are passed over
+  drop,  // such records are skipped
 };
 
 class KeyMaker {

@@ -21,11 +21,11 @@ constexpr double reserved_share = 0.85;
 // Up to this many keys the whole set is one that grows.
 constexpr std::uint64_t smallest_reserved = 4096;
 constexpr double lowest_rate = 1e-9;
-// As RedisBloom: higher rates are asked for by mistake.
+// As RedisBloom: a higher rate is a mistake.
 constexpr double highest_rate = 0.25;
 constexpr std::uint64_t most_capacity = std::uint64_t{1} << 40;
 
-// How far ahead of their turn the blocks of keys are called for.
+// How many keys ahead blocks are prefetched.
 constexpr std::size_t sight = 32;
 // Hashed together.
 constexpr std::size_t group_keys = 256;
@@ -227,7 +227,7 @@ std::size_t NativeBloom::add_all(std::span<const std::string_view> keys, std::ui
   return done;
 }
 
-// Up to the first that is not there after it; returns how many were answered.
+// Stops at the first key that cannot be added; returns how many were answered.
 std::size_t NativeBloom::add_group(std::span<const Hash> hashes, std::span<AddOutcome> answers) {
   if (hashes.empty()) return 0;
   const bool fits = blocked_ && shards_ == nullptr &&

@@ -9,7 +9,7 @@
 // None of it is laid out before the keys need it: a set begins as a list of the hashes of its first
 // 32 keys (a window: of none), so that reserving costs neither time nor memory.
 // A capacity that was guessed well costs little more than a plain blocked set; a bad guess costs
-// what growing costs, and no single add does more than lay out one shard anew.
+// what growing costs, and no single add does more than rebuild one shard.
 // Dumps: a header chunk, then chunks that can be loaded one by one, in order. A set that has got
 // only some of its chunks says maybe to every key and takes none.
 // Limits:  docs/redis_native.md. Expansion is only remembered: growth is smooth.
@@ -58,8 +58,8 @@ class NativeBloom final : public BloomBody {
  public:
   static Result<NativeBloom> make(const BloomWant& want);
 
-  // Full: nonscaling and at its capacity. Refused: not all chunks are loaded yet. Nothing has
-  // changed when the key is not there after it.
+  // Full: nonscaling and at its capacity. Refused: not all chunks are loaded yet. If the key was
+  // not taken, nothing has changed.
   AddOutcome add(std::string_view key);
   bool may_contain(std::string_view key) const;
   std::size_t add_all(std::span<const std::string_view> keys, std::uint64_t cap_bytes,
@@ -84,8 +84,8 @@ class NativeBloom final : public BloomBody {
   const Hasher& hasher() const { return want_.hasher; }
   void cap_memory(std::uint64_t bytes) { want_.memory_cap = bytes; }
 
-  // Takes in what the other holds. Both have the same hasher, and were reserved alike. The rate is
-  // what comes of it: see info().
+  // Adds what the other holds. Both must have the same hasher and must have been reserved alike.
+  // The rate follows from the union: see info().
   Result<void> merge(const NativeBloom& other);
   Result<NativeBloom> copy() const;
   std::unique_ptr<FilterBody> clone() const override;

@@ -25,7 +25,7 @@ constexpr std::uint64_t end_cursor = shards_cursor + PrefixShards::end_place;
 constexpr std::uint64_t listed_cursor = std::uint64_t{1} << 52;
 static_assert(end_cursor < listed_cursor);
 constexpr std::uint64_t bits_in_chunk = most_chunk_bytes - 64;
-// No set has counted further.
+// Higher counts than this are not valid.
 constexpr std::uint64_t most_adds = std::uint64_t{1} << 56;
 
 template <class K>
@@ -176,7 +176,8 @@ Result<NativeBloom> NativeBloom::load(std::string_view first, std::uint64_t memo
     return damaged_chunk("it tells of a set that cannot be");
   if (auto read = set.read_bits(*reader); !read) return read.error();
   const bool has_bits = set.loading_ != nullptr;
-  // Bits are there just when the set was planned with some; only a list has neither.
+  // There are bits if and only if the set was planned with some; only a list has neither bits nor
+  // shards.
   if (has_bits != (set.is_blocked() || want.window != 0) && (has_bits || has_shards == 1))
     return damaged_chunk("it tells of a set that cannot be");
   if (!has_bits && has_shards == 0) {

@@ -3,8 +3,8 @@
 //    chunk    magic "BLMRYset" | what: u8 | version: u8 | 6 zero bytes | body | XXH3-64 of all that
 //    what     1 head of a bloom set, 2 of a cuckoo set, 3 bits, 4 shards
 //
-// Little-endian, no longer than most_chunk_bytes. Every chunk stands for itself; the sum tells
-// damage by chance, and readers check all they read as if it came from an enemy.
+// Little-endian, no longer than most_chunk_bytes. Every chunk stands for itself; the checksum shows
+// accidental damage, and readers check everything as if an attacker had made it.
 // Threads: values.
 #pragma once
 
@@ -51,13 +51,13 @@ class ChunkReader {
 
   ChunkKind kind() const { return kind_; }
   std::size_t left() const { return body_.size(); }
-  // Past the end they give 0, and ended_well() is false ever after.
+  // Past the end they return 0, and ended_well() stays false.
   std::uint64_t word();
   double real() { return std::bit_cast<double>(word()); }
   // Lent by the chunk; none, past the end.
   std::span<const std::byte> bytes(std::uint64_t length);
   Result<Hasher> hasher();
-  // Just all of the body was read.
+  // Exactly the whole body was read.
   bool ended_well() const { return sound_ && body_.empty(); }
 
  private:

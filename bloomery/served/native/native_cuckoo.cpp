@@ -16,11 +16,11 @@ namespace {
 constexpr double lowest_rate = 1e-9;
 constexpr double highest_rate = 0.1;
 constexpr std::uint64_t most_capacity = std::uint64_t{1} << 34;
-// How far a set can grow beyond what was reserved, or beyond nothing.
+// How far a set can grow beyond what was reserved, or when nothing was.
 constexpr std::uint64_t most_growth = 64;
 constexpr std::uint64_t grown_from_nothing = std::uint64_t{1} << 26;
 constexpr unsigned least_prefix_bits = 16;
-// Called for ahead of their turn.
+// How many keys ahead memory is prefetched.
 constexpr std::size_t sight = 32;
 constexpr std::size_t group_keys = 256;
 
@@ -108,7 +108,7 @@ bool NativeCuckoo::may_contain(std::string_view key) const {
   return !whole_ || has(want_.hasher(key));
 }
 
-// Calls act(i, hash) for every key, with the memory of the next ones called for.
+// Calls act(i, hash) for every key, with the memory of the next ones prefetched.
 template <class Act>
 void NativeCuckoo::each(std::span<const std::string_view> keys, Act&& act) const {
   std::array<Hash, group_keys> hashes;

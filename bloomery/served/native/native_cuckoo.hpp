@@ -4,11 +4,11 @@
 //
 // The first L bits of each key's hash stand in prefix shards, copies side by side. All prefixes
 // have one length for ever, so that two keys with the same prefix are alike in everything: to
-// remove one copy leaves one for the other, at any time of its growth. (In a chain of cuckoo
-// tables a key can be found in the wrong link, and removing it there loses a stranger.) L is chosen
-// so that at `most` keys strangers still pass at no more than the rate; with fewer keys they pass
-// less often. A table with more keys spends fewer bits on each.
-// The first 128 keys are a list of their hashes: nothing is laid out for what was reserved.
+// remove one copy leaves one for the other, at any time of its growth. (In a chain of cuckoo tables
+// a key can be found in the wrong link, and removing it there removes another key.) L is chosen so
+// that the false-positive rate at `most` keys is the rate asked for; with fewer keys it is lower. A
+// table with more keys spends fewer bits on each. The first 128 keys are a list of their hashes:
+// nothing is laid out for what was reserved.
 // Limits:  with expansion at most 64 times its capacity or 2^26 keys, the larger; then full. 255
 //          copies of a key.
 // Threads: any number may ask, or one may change it.
@@ -59,7 +59,7 @@ class NativeCuckoo final : public CuckooBody {
   // It grows by parts and keeps its rate, so it needs no limit but its own.
   bool has_grown_out(std::uint64_t) const override { return false; }
   bool dumps_when_empty() const override { return true; }
-  // How many copies; more if a stranger looks like it.
+  // How many copies; more if another key has the same prefix.
   std::uint64_t count(std::string_view key) const override;
   bool remove(std::string_view key) override;
 
@@ -108,7 +108,7 @@ class NativeCuckoo final : public CuckooBody {
 
   CuckooWant want_;
   FirstHashes first_;
-  std::unique_ptr<PrefixShards> shards_;  // null while the set is a list
+  std::unique_ptr<PrefixShards> shards_;  // nullptr while the set is a list
   std::uint64_t removed_ = 0;
   bool whole_ = true;
 };

@@ -14,8 +14,8 @@ namespace {
 
 using Lengths = QuotientTable::Lengths;
 
-// Eight shards from 16,384 keys on, so that the one that is laid out anew is a small part of all;
-// then only large ones split, since each has some hundred bytes beside its table.
+// Eight shards from 16,384 keys on, so that the one that is rebuilt is a small part of all; then
+// only large ones split, since each has some hundred bytes beside its table.
 constexpr unsigned early_depth = 3;
 constexpr std::uint64_t first_split = 1024;
 constexpr std::uint64_t late_split = 32'768;
@@ -30,7 +30,7 @@ constexpr std::uint64_t most_copies = 255;
 std::uint32_t tail_for_copies(std::uint32_t slots) {
   return (static_cast<std::uint32_t>(most_copies) + QuotientTable::most_slots + slots - 1) / slots;
 }
-// As a multiset no rate is in the way: the length is given.
+// As a multiset it has no rate: the length is given.
 constexpr double any_rate = 1e9;
 
 std::uint64_t split_at(unsigned depth) {
@@ -183,7 +183,7 @@ void PrefixShards::enter_in_directory(Shard& shard) {
 
 // -- growing --------------------------------------------------------------------------------------
 
-// A shard that is less than half full and has no slot for a key would not be helped by growing.
+// Growing cannot help a shard that is less than half full and still has no slot for a key.
 Result<void> PrefixShards::grow(Shard& shard, std::uint64_t memory_left) {
   const std::uint64_t entries = shard.table.entries();
   if (entries < shard.room / 2) return Error{Code::full, "the keys of the set crowd in one place"};

@@ -5,7 +5,7 @@
 //    shards         a     b   c         d            a has its own depth 2, d depth 1
 //    a shard     a quotient table (bits/quotient_table.hpp) of what follows those bits
 //
-// A full shard is laid out anew, about a sixth larger; one that is large enough splits in two, each
+// A full shard is rebuilt, about a sixth larger; one that is large enough splits in two, each
 // with a bit less to keep of every prefix. So no add moves more than one shard, and only one shard
 // is in memory twice. With eight shards or more none is split before it has 32,768 keys.
 //
@@ -66,8 +66,8 @@ class PrefixShards : public InHostMemory {
 
   // What either covers; sets only.
   Result<void> unite(const PrefixShards& other, std::uint64_t memory_left);
-  // Lays shards out anew in the least room, from the one at this place on; the place of the next.
-  // A step is two entries; one shard at least is done.
+  // Rebuilds shards in the least room, from the one at this place on; returns the place of the
+  // next. A step is two entries; one shard at least is done.
   Result<std::uint64_t> compact(std::uint64_t place, std::uint64_t steps);
   Result<PrefixShards> clone() const;
   // The shards from this number on, until its time is over; the next number, or 0 at the end.

@@ -13,7 +13,7 @@
 namespace bloomery::inline v0::detail::served {
 namespace {
 
-// The digits are those of RedisBloom; the true constants would give other sizes now and then.
+// The digits are those of RedisBloom; more exact constants would sometimes give other sizes.
 constexpr double ln2 = 0.693147180559945;
 constexpr double ln2_squared = 0.480453013918201;
 constexpr double tightening = 0.5;

@@ -11,9 +11,9 @@
 // Whatever comes from outside is checked before anything is made of it; a header promises bytes
 // that are not there yet, so it is held to a cap. A link takes its memory when the first key or the
 // first chunk comes for it.
-// Limits:  the rate of RedisBloom, not better: in links of few bits the positions of a key fall
-//          together, and more strangers pass than asked. People who choose keys can forge them.
-//          Filters of the 1.x versions with 32-bit hashes are refused.
+// Limits:  the rate of RedisBloom, not better: in links of few bits the positions of a key
+//          coincide, and the false-positive rate is higher than asked. An attacker who chooses keys
+//          can make false positives. Filters of the 1.x versions with 32-bit hashes are refused.
 // Threads: any number may ask; one may add.
 // See:     tests/served/compat_bloom_test.cpp for the golden bytes.
 #pragma once

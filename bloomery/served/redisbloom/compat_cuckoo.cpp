@@ -15,7 +15,7 @@ namespace bloomery::inline v0::detail::served {
 namespace {
 
 constexpr std::uint64_t other_home_multiplier = 0x5bd1'e995;
-// With so many tables of 8-bit fingerprints every stranger passes.
+// With so many tables of 8-bit fingerprints every key matches.
 constexpr std::size_t most_tables = 4096;
 constexpr double tolerated_removals = 0.10;  // of the keys left, before tables are compacted
 
@@ -150,7 +150,7 @@ const std::uint8_t* CompatCuckoo::bucket(std::size_t table, std::uint64_t home) 
   return const_cast<CompatCuckoo*>(this)->bucket(table, home);
 }
 
-// The first place with this fingerprint in one of the two homes, or null.
+// The first place with this fingerprint in one of the two homes, or nullptr.
 std::uint8_t* CompatCuckoo::place_of(std::size_t table, KeyHash hash, std::uint8_t fingerprint) {
   if (!tables_[table].is_taken()) return nullptr;
   for (const std::uint64_t home : {hash.home, hash.other}) {
@@ -161,7 +161,7 @@ std::uint8_t* CompatCuckoo::place_of(std::size_t table, KeyHash hash, std::uint8
   return nullptr;
 }
 
-// Pushes others around in the newest table; puts everything back when no place turns up.
+// Moves others in the newest table to make room; undoes all moves when no place is found.
 bool CompatCuckoo::fits_newest(KeyHash hash) {
   const std::size_t newest = tables_.size() - 1;
   const std::size_t size = fields_.bucket_size;
@@ -284,7 +284,7 @@ bool CompatCuckoo::wants_compaction() const {
   return tables_.size() > 1 && static_cast<double>(fields_.removed) > tolerated;
 }
 
-// Moves one fingerprint into the oldest table that has a gap for it; false: there is none.
+// Moves one fingerprint into the oldest table that has a gap for it; false: no table has one.
 bool CompatCuckoo::moves_into_older(std::size_t table, std::uint64_t place, std::uint64_t& steps) {
   std::uint8_t& fingerprint = tables_[table].data()[place];
   // A bucket's number, cut to the size of an older table, is the home there.

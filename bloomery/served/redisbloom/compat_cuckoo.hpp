@@ -4,16 +4,15 @@
 //    table i: buckets * expansion^i buckets of bucket_size bytes, the number a power of two
 //    home 1 = h mod buckets,  home 2 = (h ^ fingerprint * 0x5bd1e995) mod buckets
 //
-// A key goes to the first empty place from the newest table to the oldest. If there is none it
-// pushes others around in the newest table; if that fails everything is put back and a new table
-// is made. The two homes are each other's other home in every table, as numbers of buckets are
-// powers of two.
+// A key goes to the first empty place from the newest table to the oldest. If no place is empty it
+// moves others in the newest table; if that fails all moves are undone and a new table is made. The
+// two homes are each other's other home in every table, as numbers of buckets are powers of two.
 // Whatever comes from outside is checked before anything is made of it; a header promises bytes
 // that are not there yet, so it is held to a cap. A table takes its memory when the first key or
 // the first chunk comes for it.
-// Limits:  8 bits of fingerprint: with every table the chance grows that a stranger passes, to 38 %
-//          at 31,000 keys from the default capacity (docs/redis.md). Removing a stranger that looks
-//          like a key removes the key.
+// Limits:  8 bits of fingerprint: the false-positive rate grows with every table, to 38 % at 31,000
+//          keys from the default capacity (docs/redis.md). Removing a false positive removes
+//          another key.
 // Threads: any number may ask; one may change it.
 // See:     tests/served/compat_cuckoo_test.cpp for the golden bytes.
 #pragma once

@@ -206,7 +206,8 @@ FuseShape plan_fuse(std::uint64_t keys, unsigned arity, unsigned width) {
   assert((arity == 3 || arity == 4) && "a key has three fields or four");
   FuseShape shape{.keys = keys, .arity = arity, .width = width};
   shape.shards = std::max<std::uint64_t>(1, (keys + most_shard_keys - 1) / most_shard_keys);
-  // The fullest shard is three spreads above the mean; few are fuller, and they have their seeds.
+  // The fullest shard is three standard deviations above the mean; few are fuller, and other seeds
+  // help those.
   const double mean =
       static_cast<double>(std::max<std::uint64_t>(keys, 1)) / static_cast<double>(shape.shards);
   const double most = shape.shards == 1 ? mean : mean + 3 * std::sqrt(mean);
@@ -246,7 +247,8 @@ Result<void> FuseBuild::make_scratch(Scratch& scratch, std::uint64_t most_keys) 
 
 template <class Each>
 Result<void> FuseBuild::for_each_shard(const std::atomic<bool>& ended, Each&& each) {
-  // The keys of a shard, five spreads above the mean, which repeats do not change by much.
+  // The keys of a shard, five standard deviations above the mean, which repeats do not change by
+  // much.
   const double mean = static_cast<double>(source_.size()) / static_cast<double>(shape_.shards);
   const auto most = static_cast<std::uint64_t>(mean + 5 * std::sqrt(mean));
   const bool alone = shape_.shards == 1;

@@ -270,7 +270,7 @@ double BloomChain::estimate() const {
   return sum;
 }
 
-// A stranger is stopped only if every link stops it.
+// An absent key is rejected only if every link rejects it.
 double BloomChain::rate_now() const {
   double stopped = 0;  // logarithm, so that tiny rates do not drown in 1 - rate
   for (std::size_t i = 0; i < links(); ++i) stopped += std::log1p(-link(i).rate_now());

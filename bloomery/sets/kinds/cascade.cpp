@@ -32,7 +32,7 @@ Result<Cascade::Shape> shape_at(const Want& want, double rate) {
 Result<Cascade::Shape> Cascade::plan(const Want& want) {
   auto best = shape_at(want, want.rate);
   if (!best) return best;
-  // Each half of the rate halves the list and costs the filter a bit and a half a blocked key.
+  // Halving the rate halves the list and costs the filter a bit and a half a blocked key.
   for (double rate = want.rate / 2; rate >= plan::lowest_rate; rate /= 2) {
     const auto finer = shape_at(want, rate);
     if (!finer || bytes(*finer) >= bytes(*best)) break;

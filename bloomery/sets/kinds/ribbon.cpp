@@ -123,7 +123,7 @@ struct SolvedLayer {
 template <class Each, class AfterPass>
 Result<void> for_each_shard(const RibbonLayer& layer, const HashSource& source,
                             const Building& building, Each&& each, AfterPass&& after_pass) {
-  // Five spreads above the mean.
+  // Five standard deviations above the mean.
   const double mean = static_cast<double>(source.size()) / static_cast<double>(layer.shards());
   const auto most = static_cast<std::uint64_t>(mean + 5 * std::sqrt(mean));
   const ShardCost cost{layer.shards(), most * sizeof(Hash),
@@ -319,7 +319,7 @@ Result<void> Ribbon::check_bits() const {
 
 double Ribbon::rate_now() const {
   double rate = 0;
-  double arriving = 1;  // share of the strangers that come to this layer
+  double arriving = 1;  // share of the absent keys that come to this layer
   for (unsigned i = 0; i < depth_; ++i) {
     const RibbonLayer& layer = layers_[i];
     double bumped = 0;
