@@ -73,6 +73,8 @@ PRINT = re.compile(
     r"\bstd::(cout|cerr|clog)\b|\b(?:fmt|std)::print(?:ln)?\b"
     r"|\b(?:v?f?printf|f?puts|perror)\s*\("
 )
+# A flag or a verb of our command inside of a literal; those of other programs have them before it.
+OWN_FLAG = re.compile(r"'bloomery [a-z]|^(?!.*\b(?:zstd|redis-cli) ).*(?<![-\w])--[a-z]")
 EXIT = re.compile(r"(?<![.>])\b(?:_exit|_Exit|exit|quick_exit|abort)\s*\(")
 
 # Comments and literals, so that words inside them are not taken for code. A digit separator is
@@ -263,6 +265,16 @@ class House:
             for line, _ in source.lines_with(EXIT):
                 self.say(path, line, "the library never ends the program; return an Error")
 
+    def check_errors_name_no_flag(self):
+        """What the library says is read by those who have no command line, too."""
+        for source in self.sources.values():
+            if source.room not in [*LIBRARY, "door"]:
+                continue
+            for match in NOT_CODE.finditer(source.text):
+                if OWN_FLAG.search(match[0]) and match[0].startswith('"'):
+                    line = source.text.count("\n", 0, match.start()) + 1
+                    self.say(source.path, line, "the library names no flag; tools/cli adds it")
+
     def check_text(self):
         for source in self.sources.values():
             lines = source.text.splitlines()
@@ -427,6 +439,7 @@ def main():
     house.check_kinds_complete()
     house.check_intrinsics()
     house.check_words()
+    house.check_errors_name_no_flag()
     house.check_text()
     house.check_folders()
     house.check_public_line()

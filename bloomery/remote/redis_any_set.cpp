@@ -17,8 +17,8 @@ namespace {
 constexpr auto estimate_lasts = std::chrono::seconds(2);
 
 Error not_there(const char* what) {
-  return {Code::unsupported, std::string("a set on a Redis server cannot ") + what +
-                                 "; 'bloomery merge' and 'bloomery fold' take a copy of it"};
+  return {Code::unsupported,
+          std::string("a set on a Redis server cannot ") + what + "; a local copy of it can"};
 }
 Error not_integers() { return detail::wrong_input("blocked", "hashed keys, not integers"); }
 Error not_wide() { return detail::wrong_input("blocked", "64-bit hashes, not those of 128 bits"); }

@@ -236,8 +236,7 @@ Result<RedisSet> RedisSet::open(const RedisAddress& address, const SecretKey* ke
   const auto meta = set->read_meta();
   if (!meta) return meta.error();
   if (!meta->there)
-    return Error{Code::io, "there is no set " + address.shown() +
-                               "; 'bloomery build -o' or 'dedup --state' makes it"};
+    return Error{Code::io, "there is no set " + address.shown() + "; make it first"};
   if (meta->current == 0)
     return Error{Code::io, address.shown() +
                                " is being made, or its making was cut off; make it "
@@ -362,7 +361,7 @@ Result<RedisSet> RedisSet::open_or_make(const RedisAddress& address, const Wish&
                    address.shown() + " is being made by another for " +
                        std::to_string(set->law_.capacity) +
                        " keys, or its making was cut off; wait for it, give the same keys and "
-                       "rate, or replace it with 'bloomery build --force'"};
+                       "rate, or replace it"};
     if (const auto made = set->make_shards(set->law_, set->epoch_, {}); !made) {
       const Error why = made.error();
       // Shards that cannot be used must not stay on the server.

@@ -69,8 +69,8 @@ bool is_legacy_lz4(std::string_view bytes) {
   return length > 0 && length <= std::uint32_t{8} * 1024 * 1024 + 32904;
 }
 
-constexpr std::string_view zip_advice = "print what is in it: unzip -p FILE | bloomery ...";
-constexpr std::string_view rar_advice = "print what is in it: unrar p -inul FILE | bloomery ...";
+constexpr std::string_view zip_advice = "print what is in it: unzip -p FILE |";
+constexpr std::string_view rar_advice = "print what is in it: unrar p -inul FILE |";
 constexpr std::string_view arrow_advice = "write its rows as CSV or JSON lines first";
 
 constexpr Format formats[] = {
@@ -78,42 +78,38 @@ constexpr Format formats[] = {
     {"PK\x05\x06"sv, "an empty zip archive", zip_advice},
     {"PK\x07\x08"sv, "a part of a zip archive", zip_advice},
     {"PAR1\x15"sv, "a Parquet file",
-     "print its rows first: duckdb -csv -c \"from 'FILE'\" | bloomery ... --csv"},
-    {"7z\xbc\xaf\x27\x1c"sv, "a 7z archive", "print what is in it: 7z x -so FILE | bloomery ..."},
+     "print its rows first: duckdb -csv -c \"from 'FILE'\" |, and read them as CSV"},
+    {"7z\xbc\xaf\x27\x1c"sv, "a 7z archive", "print what is in it: 7z x -so FILE |"},
     {"Rar!\x1a\x07\x00"sv, "a rar archive", rar_advice},
     {"Rar!\x1a\x07\x01\x00"sv, "a rar archive", rar_advice},
     {"SQLite format 3\x00"sv, "an SQLite database",
-     "print a column of it: sqlite3 FILE 'select ...' | bloomery ..."},
-    {"%PDF-"sv, "a PDF document", "print its text: pdftotext FILE - | bloomery ...", 9, is_pdf},
-    {"ORC"sv, "an ORC file", "print its rows first: orc-contents FILE | bloomery ...", 32, is_orc},
-    {"Obj\x01"sv, "an Avro file", "print its rows first: avro cat FILE | bloomery ..."},
+     "print a column of it: sqlite3 FILE 'select ...' |"},
+    {"%PDF-"sv, "a PDF document", "print its text: pdftotext FILE - |", 9, is_pdf},
+    {"ORC"sv, "an ORC file", "print its rows first: orc-contents FILE |", 32, is_orc},
+    {"Obj\x01"sv, "an Avro file", "print its rows first: avro cat FILE |"},
     {"ARROW1\x00\x00"sv, "an Arrow (Feather) file", arrow_advice},
     {"FEA1\x00\x00\x00\x00"sv, "a Feather file", arrow_advice},
     {"\xff\xff\xff\xff"sv, "a stream of Arrow messages", arrow_advice, 8, is_arrow_stream},
     {"\x7f"
      "ELF"sv,
-     "a program or a library (ELF)", "strings FILE | bloomery ... reads the texts in it", 5,
-     is_elf},
+     "a program or a library (ELF)", "print the texts in it: strings FILE |", 5, is_elf},
     {"\x89"
      "BLMY\r\n\x1a"sv,
-     "a set file of bloomery", "'bloomery check' asks it, 'bloomery merge union' joins sets"},
-    {"REDIS"sv, "a dump of a Redis server (RDB)", "ask the server: redis-cli --scan | bloomery ...",
-     10, is_redis_dump},
-    {"\xff\xfe\x00\x00"sv, "UTF-32 text",
-     "convert it: iconv -f UTF-32 -t UTF-8 FILE | bloomery ..."},
-    {"\x00\x00\xfe\xff"sv, "UTF-32 text",
-     "convert it: iconv -f UTF-32 -t UTF-8 FILE | bloomery ..."},
-    {"\x02\x21\x4c\x18"sv, "lz4 in its legacy format", "decode it: lz4 -dc FILE | bloomery ...", 8,
+     "a set file of bloomery", "open it as a set"},
+    {"REDIS"sv, "a dump of a Redis server (RDB)", "ask the server: redis-cli --scan |", 10,
+     is_redis_dump},
+    {"\xff\xfe\x00\x00"sv, "UTF-32 text", "convert it: iconv -f UTF-32 -t UTF-8 FILE |"},
+    {"\x00\x00\xfe\xff"sv, "UTF-32 text", "convert it: iconv -f UTF-32 -t UTF-8 FILE |"},
+    {"\x02\x21\x4c\x18"sv, "lz4 in its legacy format", "decode it: lz4 -dc FILE |", 8,
      is_legacy_lz4},
-    {"\x1f\x9d\x90"sv, "compressed by compress (.Z)", "decode it: gzip -dc FILE | bloomery ..."},
-    {"LZIP\x01"sv, "compressed by lzip", "decode it: lzip -dc FILE | bloomery ..."},
-    {"\x89LZO\x00\r\n\x1a\n"sv, "compressed by lzop", "decode it: lzop -dc FILE | bloomery ..."},
-    {"\xff\x06\x00\x00sNaPpY"sv, "compressed by Snappy",
-     "decode it: snzip -dc FILE | bloomery ..."},
+    {"\x1f\x9d\x90"sv, "compressed by compress (.Z)", "decode it: gzip -dc FILE |"},
+    {"LZIP\x01"sv, "compressed by lzip", "decode it: lzip -dc FILE |"},
+    {"\x89LZO\x00\r\n\x1a\n"sv, "compressed by lzop", "decode it: lzop -dc FILE |"},
+    {"\xff\x06\x00\x00sNaPpY"sv, "compressed by Snappy", "decode it: snzip -dc FILE |"},
     {"\x93NUMPY"sv, "an array of NumPy", "write it as text first: numpy.savetxt"},
     {"\x89HDF\r\n\x1a\n"sv, "an HDF5 file", "write a column of it as text first: h5dump"},
     {"!<arch>\n"sv, "an ar archive (a .deb package or a static library)",
-     "print what is in it: ar p FILE MEMBER | bloomery ...", 68, is_ar},
+     "print what is in it: ar p FILE MEMBER |", 68, is_ar},
     {"\xed\xab\xee\xdb"sv, "an rpm package", "print what is in it: rpm2archive FILE"},
     {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"sv, "an old Word or Excel document",
      "save it as CSV or as text first"},
@@ -160,7 +156,7 @@ NotText find_not_text(std::string_view first_bytes, bool all) {
   if (first_bytes.size() < tar_header_bytes)
     found.unsure = found.unsure || (!all && may_become_tar(first_bytes));
   else if (is_tar(first_bytes))
-    return {"a tar archive", "print what is in it: tar -xOf FILE | bloomery ..."};
+    return {"a tar archive", "print what is in it: tar -xOf FILE |"};
   return found;
 }
 

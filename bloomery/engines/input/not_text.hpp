@@ -12,7 +12,7 @@ namespace bloomery::inline v0::detail {
 
 struct NotText {
   std::string_view what;    // "a zip archive"; empty: nothing that is known
-  std::string_view advice;  // how to get lines out of it
+  std::string_view advice;  // how to get lines out of it; " |": here a reader may be named
   bool unsure = false;      // so few bytes that they may become one
 };
 

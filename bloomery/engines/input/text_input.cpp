@@ -31,7 +31,13 @@ bool begins_as_set(std::string_view bytes) {
 Error refusal(std::string_view what, std::string_view advice, const TextRules& rules) {
   const bool text = what.starts_with("UTF-");
   std::string sentence = "this is " + std::string(what) + (text ? ", not UTF-8; " : ", not text; ");
-  sentence += advice;
+  // Behind a command whose output is to be read stands a bar.
+  const std::size_t bar = std::min(advice.find(" |"), advice.size());
+  sentence += advice.substr(0, bar);
+  if (bar < advice.size()) {
+    if (!rules.reader.empty()) sentence += " | " + rules.reader;
+    sentence += advice.substr(bar + 2);
+  }
   if (!rules.otherwise.empty()) sentence += "; " + rules.otherwise;
   return {Code::bad_input, std::move(sentence)};
 }
@@ -62,9 +68,8 @@ class TextLook {
     const bool zero_lines = rules_.delimiter.find('\0') != std::string::npos;
     if (!zero_lines && (all || (has_record(first) && !awaits_wide_newline(first))))
       if (const auto name = unmarked_encoding(first, whole); !name.empty())
-        return refusal(
-            std::string(name.substr(0, 6)) + " without a byte order mark",
-            "convert it: iconv -f " + std::string(name) + " -t UTF-8 FILE | bloomery ...", rules_);
+        return refusal(std::string(name.substr(0, 6)) + " without a byte order mark",
+                       "convert it: iconv -f " + std::string(name) + " -t UTF-8 FILE |", rules_);
     return Recognised{.decided = all || is_decided(first, other, zero_lines)};
   }
 
@@ -164,7 +169,7 @@ class Unpacked final : public Decoder {
     const std::string_view first(middle_.data(), filled_);
     if (const std::string_view codec = compressed_as(first); !codec.empty())
       return refusal("a " + std::string(codec) + " stream inside of a compressed one",
-                     "decode the outer one first: zcat FILE | bloomery ...", rules_);
+                     "decode the outer one first: zcat FILE |", rules_);
     if (begins_as_set(first))
       return refusal("a set file of bloomery that was compressed",
                      "decompress it first, and name what comes out", rules_);

@@ -29,6 +29,8 @@ struct TextRules {
   bool decompress = true;
   // The end of the sentence that refuses a file: how to have its bytes read as they are.
   std::string otherwise = {};
+  // Who reads what a command prints, for advice such as "unzip -p FILE | bloomery ...".
+  std::string reader = {};
 };
 
 OpenDecoder open_text(TextRules rules = {});

@@ -119,7 +119,7 @@ class ColumnFinder {
     const bool name = is_name(word);
     if (name && (list.size() > 1 || (list[0] != word && is_name(list[0]))))
       return refusal(quoted(word) + " is one column, and says a list of columns; say " +
-                     as_csv(word) + " for the one, or give --column again for each of the others");
+                     as_csv(word) + " for the one, or name each of the others by itself");
     for (const std::string& part : name ? std::vector{word} : list)
       if (auto taken = take(part); !taken) return taken;
     how += ' ';

@@ -263,6 +263,12 @@ void warn_of_strangers(const FalseMatches& found, std::uint64_t removed, bool ke
              "with a lower --rate"));
 }
 
+// How a set is planned for removal on the command line.
+Error naming_the_flag(Error error) {
+  if (error.sentence.ends_with("for removal")) error.sentence += " (build --removable)";
+  return error;
+}
+
 Exit run_remove(const ChangeFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   Change change(flags, "remove", messages);
@@ -270,7 +276,7 @@ Exit run_remove(const ChangeFlags& flags, Messages& messages) {
   // A kind that cannot says so also when no line comes.
   if (set.input() == InputForm::hashed)
     if (const auto none = set.remove_all(std::span<const std::string_view>()); !none)
-      refuse_file(flags.set, none.error());
+      refuse_file(flags.set, naming_the_flag(none.error()));
   AskedLines asked;
   // Before: what is removed takes bits away.
   const bool overfull = set.overfull();

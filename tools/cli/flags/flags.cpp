@@ -120,7 +120,8 @@ OpenDecoder decoder_of(const LineFlags& flags) {
   if (flags.text) return binary_decoder_of(flags);
   return open_text({.delimiter = delimiter_of(flags),
                     .decompress = decompresses(flags),
-                    .otherwise = "--text reads the bytes as they are"});
+                    .otherwise = "--text reads the bytes as they are",
+                    .reader = "bloomery ..."});
 }
 
 OpenDecoder binary_decoder_of(const LineFlags& flags) {

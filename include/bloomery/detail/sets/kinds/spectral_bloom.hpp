@@ -146,8 +146,7 @@ class SpectralBloom {
   const char* removal_refused() const {
     if (shape_.selection == 1) return nullptr;
     return "this spectral set counts by minimum increase, where one counter may stand for several "
-           "keys: lowering it would count the others too low; plan the set for removal (build "
-           "--removable)";
+           "keys: lowering it would count the others too low; plan the set for removal";
   }
   // Removes one copy; returns whether there was one. False: nothing has changed.
   bool remove(Slot slot) {
