@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include <bloomery/detail/bits/memory.hpp>
 #include <bloomery/detail/sets/parts.hpp>
@@ -20,8 +21,11 @@ Error not_there(const char* what) {
   return {Code::unsupported,
           std::string("a set on a Redis server cannot ") + what + "; a local copy of it can"};
 }
-Error not_integers() { return detail::wrong_input("blocked", "hashed keys, not integers"); }
-Error not_wide() { return detail::wrong_input("blocked", "64-bit hashes, not those of 128 bits"); }
+Error wrong_keys(const AnyInputs& inputs) {
+  return detail::wrong_input("blocked", std::holds_alternative<std::span<const Ordinal>>(inputs)
+                                            ? "hashed keys, not integers"
+                                            : "64-bit hashes, not those of 128 bits");
+}
 Error no_removal() {
   return {Code::unsound,
           "keys cannot be removed from a set on a Redis server: their bits may "
@@ -51,95 +55,68 @@ struct RedisBody : AnySet::Body {
       : remote_(std::move(remote)), form_(form) {}
 
   const KindRow& row() const override { return *AnySet::find_row("blocked"); }
-  bool shared() const override { return true; }
 
-  Result<std::size_t> add_texts(const Hasher& hasher, std::span<const std::string_view> keys,
-                                bool* fresh) override {
-    hash(hasher, keys);
-    return add_hashes(hashes_, fresh);
-  }
-  Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) override {
-    answers_.resize(hashes.size());
+  Result<std::size_t> add(const AnyInputs& inputs, bool* fresh) override {
+    const auto* const hashes = std::get_if<std::span<const Hash>>(&inputs);
+    if (hashes == nullptr) return wrong_keys(inputs);
+    answers_.resize(hashes->size());
     estimate_.reset();
-    const auto added = remote_->add_all(hashes, answers_, form_);
-    for (std::size_t i = 0; fresh != nullptr && i < hashes.size(); ++i)
+    const auto added = remote_->add_all(*hashes, answers_, form_);
+    for (std::size_t i = 0; fresh != nullptr && i < hashes->size(); ++i)
       fresh[i] = answers_[i] == RemoteAdd::fresh || answers_[i] == RemoteAdd::in_doubt;
     if (!added) return added.error();
     return added->fresh + added->in_doubt;
   }
-  Result<void> ask_texts(const Hasher& hasher, std::span<const std::string_view> keys,
-                         bool* answers) const override {
-    hash(hasher, keys);
-    return ask_hashes(hashes_, answers);
+  Result<void> ask(const AnyInputs& inputs, bool* answers) const override {
+    const auto* const hashes = std::get_if<std::span<const Hash>>(&inputs);
+    if (hashes == nullptr) return wrong_keys(inputs);
+    return remote_->may_contain_all(*hashes, {answers, hashes->size()}, form_);
   }
-  Result<void> ask_hashes(std::span<const Hash> hashes, bool* answers) const override {
-    return remote_->may_contain_all(hashes, {answers, hashes.size()}, form_);
-  }
+  Result<std::size_t> remove(const AnyInputs&, bool*) override { return no_removal(); }
+  Result<void> count(const AnyInputs&, std::uint64_t*) const override { return no_counts(); }
 
-  bool takes_wide_hashes() const override { return false; }
-  Result<std::size_t> add_wide(std::span<const WideHash>, bool*) override { return not_wide(); }
-  Result<void> ask_wide(std::span<const WideHash>, bool*) const override { return not_wide(); }
-  Result<std::size_t> add_ordinals(std::span<const Ordinal>, bool*) override {
-    return not_integers();
+  Result<void> merge(Merge how, const Body&) override {
+    switch (how) {
+      case Merge::unite: return not_there("be united in place");
+      case Merge::intersect: return not_there("be intersected in place");
+      case Merge::subtract: return not_there("be subtracted from");
+      case Merge::exclusive: break;
+    }
+    return not_there("be combined in place");
   }
-  Result<void> ask_ordinals(std::span<const Ordinal>, bool*) const override {
-    return not_integers();
-  }
-  Result<std::size_t> remove_texts(const Hasher&, std::span<const std::string_view>,
-                                   bool*) override {
-    return no_removal();
-  }
-  Result<std::size_t> remove_hashes(std::span<const Hash>, bool*) override { return no_removal(); }
-  Result<std::size_t> remove_ordinals(std::span<const Ordinal>, bool*) override {
-    return no_removal();
-  }
-  Result<void> count_texts(const Hasher&, std::span<const std::string_view>,
-                           std::uint64_t*) const override {
-    return no_counts();
-  }
-  Result<void> count_hashes(std::span<const Hash>, std::uint64_t*) const override {
-    return no_counts();
-  }
-  Result<void> count_ordinals(std::span<const Ordinal>, std::uint64_t*) const override {
-    return no_counts();
-  }
-  std::uint64_t most_count() const override { return 0; }
-  Result<void> unite(const Body&) override { return not_there("be united in place"); }
-  Result<void> intersect(const Body&) override { return not_there("be intersected in place"); }
-  Result<void> subtract(const Body&) override { return not_there("be subtracted from"); }
-  Result<void> exclusive(const Body&) override { return not_there("be combined in place"); }
   Result<void> advance_to(std::uint64_t, std::uint64_t) override {
     return not_there("forget by time; give it a ttl= when it is made");
   }
-  std::uint64_t time_span() const override { return 0; }
   void cap_memory(std::uint64_t) override {}
   Result<std::uint64_t> best_fold(double) const override { return not_there("be folded in place"); }
   Result<std::unique_ptr<Body>> folded(std::uint64_t, double) const override {
     return not_there("be folded in place");
   }
 
-  std::uint64_t bytes() const override { return BlockedBloom::bytes(remote_->law().shape); }
-  std::uint64_t adds() const override { return remote_->adds(); }
-  std::uint64_t capacity() const override { return remote_->law().capacity; }
-  double rate_asked() const override { return remote_->law().rate; }
+  BodyFacts facts() const override {
+    const RedisLaw& law = remote_->law();
+    return {.bytes = BlockedBloom::bytes(law.shape),
+            .adds = remote_->adds(),
+            .capacity = law.capacity,
+            .rate_asked = law.rate,
+            .shared = true};
+  }
   double estimate() const override { return estimated().keys; }
   double rate_now() const override { return estimated().rate; }
   double fill_ratio() const override { return estimated().fill; }
   double expected_rate_now() const override { return remote_->expected_rate_now(); }
-  bool overfull() const override { return adds() > capacity(); }
-  std::optional<Range> range() const override { return std::nullopt; }
+  bool overfull() const override { return remote_->adds() > remote_->law().capacity; }
   std::vector<std::pair<std::string, std::string>> shape_facts() const override {
     return shape_facts_of<BlockedBloom>(remote_->law().shape);
   }
   std::optional<std::uint64_t> stuck() const override { return std::nullopt; }
-  std::optional<AnySet::Lists> lists() const override { return std::nullopt; }
 
   Parts parts() const override {
     const auto bytes = remote_->download();
     if (!bytes) throw Failure(bytes.error());
     auto memory = Memory::copy_of(*bytes);
     if (!memory) throw Failure(memory.error());
-    Part part = part_of(remote_->law(), adds());
+    Part part = part_of(remote_->law(), remote_->adds());
     part.memory = std::move(*memory);
     part.payload = part.memory.bytes();
     Parts parts;
@@ -149,11 +126,6 @@ struct RedisBody : AnySet::Body {
 
  private:
   using Clock = std::chrono::steady_clock;
-
-  void hash(const Hasher& hasher, std::span<const std::string_view> keys) const {
-    hashes_.clear();
-    for (const std::string_view key : keys) hashes_.push_back(hasher(key));
-  }
 
   const RedisSet::Estimate& estimated() const {
     if (!estimate_ || Clock::now() - estimated_at_ > estimate_lasts) {
@@ -166,7 +138,6 @@ struct RedisBody : AnySet::Body {
   std::shared_ptr<RedisSet> remote_;
   KeyForm form_;
   std::vector<RemoteAdd> answers_;
-  mutable std::vector<Hash> hashes_;
   mutable std::optional<RedisSet::Estimate> estimate_;
   mutable Clock::time_point estimated_at_;
 };

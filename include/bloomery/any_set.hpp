@@ -46,6 +46,7 @@ struct KindRow {
   InputForm input;
   bool exact;
   bool whole_hashes;  // keeps whole hashes: their bits fix the rate, it cannot be chosen
+  bool wide_hashes;   // takes hashes of 128 bits
   bool grows;         // needs no number of keys in advance
   bool removes;       // keys can be removed; from spectral only when that was planned
   bool counts;        // tells how often a key was added
@@ -198,8 +199,14 @@ class AnySet {
   // Same kind and same sort of keys, or an Error that names what differs.
   Result<void> fits(const AnySet& other) const;
   void note_form(KeyForm form, bool none, const Result<std::size_t>& added);
-  // Texts, asked of or added to a set of other keys, are refused. Maps speak for themselves.
+  // Texts, asked of or added to a set of other keys, are refused.
   Result<void> expect_texts() const;
+  // Calls take(hashes of a slice, index of its first text) -> Error or nothing, slice by slice.
+  template <class Take>
+  std::optional<Error> in_slices(std::span<const std::string_view> texts, Take&& take) const;
+  Result<std::size_t> add_slices(std::span<const std::string_view> texts, std::span<bool> fresh);
+  // All in one call of the body; nothing if there is no memory for the hashes.
+  std::optional<Result<std::size_t>> add_whole(std::span<const std::string_view> texts);
 
   std::unique_ptr<Body> body_;
   Hasher hasher_;

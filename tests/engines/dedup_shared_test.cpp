@@ -30,9 +30,8 @@ Error no() { return {Code::unsupported, "not asked for here"}; }
 struct ServerBody : AnySet::Body {
   explicit ServerBody(Server& there) : server(there) {}
   const KindRow& row() const override { return *AnySet::find_row("blocked"); }
-  bool shared() const override { return true; }
-  bool takes_wide_hashes() const override { return false; }
-  Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) override {
+  Result<std::size_t> add(const AnyInputs& inputs, bool* fresh) override {
+    const auto& hashes = std::get<std::span<const Hash>>(inputs);
     std::size_t added = 0;
     std::fill(fresh, fresh + hashes.size(), false);
     for (std::size_t i = 0; i < hashes.size(); ++i) {
@@ -43,49 +42,25 @@ struct ServerBody : AnySet::Body {
     }
     return added;
   }
-  Result<void> ask_hashes(std::span<const Hash> hashes, bool* answers) const override {
-    for (const Hash hash : hashes) *answers++ = server.hashes.contains(hash.bits);
+  Result<void> ask(const AnyInputs& inputs, bool* answers) const override {
+    for (const Hash hash : std::get<std::span<const Hash>>(inputs))
+      *answers++ = server.hashes.contains(hash.bits);
     return {};
   }
-  Result<std::size_t> add_texts(const Hasher&, std::span<const std::string_view>, bool*) override {
-    return no();
-  }
-  Result<void> ask_texts(const Hasher&, std::span<const std::string_view>, bool*) const override {
-    return no();
-  }
-  Result<std::size_t> add_wide(std::span<const WideHash>, bool*) override { return no(); }
-  Result<void> ask_wide(std::span<const WideHash>, bool*) const override { return no(); }
-  Result<std::size_t> add_ordinals(std::span<const Ordinal>, bool*) override { return no(); }
-  Result<void> ask_ordinals(std::span<const Ordinal>, bool*) const override { return no(); }
-  Result<std::size_t> remove_texts(const Hasher&, std::span<const std::string_view>,
-                                   bool*) override {
-    return no();
-  }
-  Result<std::size_t> remove_hashes(std::span<const Hash>, bool*) override { return no(); }
-  Result<std::size_t> remove_ordinals(std::span<const Ordinal>, bool*) override { return no(); }
-  Result<void> count_texts(const Hasher&, std::span<const std::string_view>,
-                           std::uint64_t*) const override {
-    return no();
-  }
-  Result<void> count_hashes(std::span<const Hash>, std::uint64_t*) const override { return no(); }
-  Result<void> count_ordinals(std::span<const Ordinal>, std::uint64_t*) const override {
-    return no();
-  }
-  std::uint64_t most_count() const override { return 0; }
-  Result<void> unite(const Body&) override { return no(); }
-  Result<void> intersect(const Body&) override { return no(); }
-  Result<void> subtract(const Body&) override { return no(); }
-  Result<void> exclusive(const Body&) override { return no(); }
+  Result<std::size_t> remove(const AnyInputs&, bool*) override { return no(); }
+  Result<void> count(const AnyInputs&, std::uint64_t*) const override { return no(); }
+  Result<void> merge(Merge, const Body&) override { return no(); }
   Result<void> advance_to(std::uint64_t, std::uint64_t) override { return no(); }
-  std::uint64_t time_span() const override { return 0; }
   void cap_memory(std::uint64_t) override {}
   Result<std::uint64_t> best_fold(double) const override { return no(); }
   Result<std::unique_ptr<Body>> folded(std::uint64_t, double) const override { return no(); }
-  std::uint64_t bytes() const override { return 0; }
-  std::uint64_t adds() const override { return server.hashes.size(); }
-  std::uint64_t capacity() const override { return server.capacity; }
-  double rate_asked() const override { return 0.01; }
-  double estimate() const override { return static_cast<double>(adds()); }
+  BodyFacts facts() const override {
+    return {.adds = server.hashes.size(),
+            .capacity = server.capacity,
+            .rate_asked = 0.01,
+            .shared = true};
+  }
+  double estimate() const override { return static_cast<double>(server.hashes.size()); }
   double rate_now() const override {
     if (!server.estimates) throw Failure({Code::io, "the server does not tell its rate"});
     return 0;
@@ -93,10 +68,8 @@ struct ServerBody : AnySet::Body {
   double expected_rate_now() const override { return 0; }
   double fill_ratio() const override { return 0; }
   bool overfull() const override { return server.hashes.size() > server.capacity; }
-  std::optional<Range> range() const override { return std::nullopt; }
   std::vector<std::pair<std::string, std::string>> shape_facts() const override { return {}; }
   std::optional<std::uint64_t> stuck() const override { return std::nullopt; }
-  std::optional<AnySet::Lists> lists() const override { return std::nullopt; }
   Parts parts() const override { return {}; }
 
   Server& server;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <bloomery/any_set.hpp>
@@ -21,56 +22,53 @@
 
 namespace bloomery::inline v0 {
 
-// One virtual call per span of keys; below it everything is typed.
+// Keys as every body takes them: hashed at the door (any_set.cpp), or integers as themselves.
+using AnyInputs =
+    std::variant<std::span<const Hash>, std::span<const WideHash>, std::span<const Ordinal>>;
+
+enum class Merge { unite, intersect, subtract, exclusive };
+
+// What a body knows without going through its bits.
+struct BodyFacts {
+  std::uint64_t bytes = 0;
+  std::uint64_t adds = 0;
+  std::uint64_t capacity = 0;
+  double rate_asked = 0;
+  std::uint64_t most_count = 0;  // 0: does not count
+  std::uint64_t time_span = 0;   // 0: not kept by time
+  std::uint64_t time_told = 0;
+  std::optional<Range> range = std::nullopt;
+  std::optional<AnySet::Lists> lists = std::nullopt;
+  bool shared = false;  // with other programs
+};
+
+// One virtual call per span of keys; below it everything is typed. Answers may be null in add and
+// remove, and have room for all inputs otherwise. AnySet documents what each verb promises.
 struct AnySet::Body {
   virtual ~Body() = default;
   virtual const KindRow& row() const = 0;
-  virtual bool shared() const { return false; }
-  virtual Result<std::size_t> add_texts(const Hasher& hasher,
-                                        std::span<const std::string_view> keys, bool* fresh) = 0;
-  virtual Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) = 0;
-  virtual bool takes_wide_hashes() const = 0;
-  virtual Result<std::size_t> add_wide(std::span<const WideHash> hashes, bool* fresh) = 0;
-  virtual Result<void> ask_wide(std::span<const WideHash> hashes, bool* answers) const = 0;
-  virtual Result<std::size_t> add_ordinals(std::span<const Ordinal> ordinals, bool* fresh) = 0;
-  virtual Result<void> ask_texts(const Hasher& hasher, std::span<const std::string_view> keys,
-                                 bool* answers) const = 0;
-  virtual Result<void> ask_hashes(std::span<const Hash> hashes, bool* answers) const = 0;
-  virtual Result<void> ask_ordinals(std::span<const Ordinal> ordinals, bool* answers) const = 0;
-  virtual Result<std::size_t> remove_texts(const Hasher& hasher,
-                                           std::span<const std::string_view> keys,
-                                           bool* removed) = 0;
-  virtual Result<std::size_t> remove_hashes(std::span<const Hash> hashes, bool* removed) = 0;
-  virtual Result<std::size_t> remove_ordinals(std::span<const Ordinal> ordinals, bool* removed) = 0;
-  virtual Result<void> count_texts(const Hasher& hasher, std::span<const std::string_view> keys,
-                                   std::uint64_t* counts) const = 0;
-  virtual Result<void> count_hashes(std::span<const Hash> hashes, std::uint64_t* counts) const = 0;
-  virtual Result<void> count_ordinals(std::span<const Ordinal> ordinals,
-                                      std::uint64_t* counts) const = 0;
-  virtual std::uint64_t most_count() const = 0;
-  virtual Result<void> unite(const Body& other) = 0;
-  virtual Result<void> intersect(const Body& other) = 0;
-  virtual Result<void> subtract(const Body& other) = 0;
-  virtual Result<void> exclusive(const Body& other) = 0;
+
+  virtual Result<std::size_t> add(const AnyInputs& inputs, bool* fresh) = 0;
+  virtual Result<void> ask(const AnyInputs& inputs, bool* answers) const = 0;
+  virtual Result<std::size_t> remove(const AnyInputs& inputs, bool* removed) = 0;
+  virtual Result<void> count(const AnyInputs& inputs, std::uint64_t* counts) const = 0;
+
+  // The other body is of the same kind.
+  virtual Result<void> merge(Merge how, const Body& other) = 0;
   virtual Result<void> advance_to(std::uint64_t time, std::uint64_t span) = 0;
-  virtual std::uint64_t time_span() const = 0;
-  virtual std::uint64_t time_told() const { return 0; }
   virtual void cap_memory(std::uint64_t bytes) = 0;
   virtual Result<std::uint64_t> best_fold(double rate) const = 0;
   virtual Result<std::unique_ptr<Body>> folded(std::uint64_t factor, double rate) const = 0;
-  virtual std::uint64_t bytes() const = 0;
-  virtual std::uint64_t adds() const = 0;
-  virtual std::uint64_t capacity() const = 0;
-  virtual double rate_asked() const = 0;
+
+  virtual BodyFacts facts() const = 0;
+  // Computed, or counted in the bits, whenever they are asked for.
   virtual double estimate() const = 0;
   virtual double rate_now() const = 0;
   virtual double expected_rate_now() const = 0;
   virtual double fill_ratio() const = 0;
   virtual bool overfull() const = 0;
-  virtual std::optional<Range> range() const = 0;
-  virtual std::vector<std::pair<std::string, std::string>> shape_facts() const = 0;
   virtual std::optional<std::uint64_t> stuck() const = 0;
-  virtual std::optional<Lists> lists() const = 0;
+  virtual std::vector<std::pair<std::string, std::string>> shape_facts() const = 0;
   virtual detail::Parts parts() const = 0;
 };
 
@@ -80,14 +78,12 @@ template <class K>
 inline constexpr bool takes_ordinals = std::same_as<typename K::Input, Ordinal>;
 
 template <class K>
-inline constexpr bool takes_hashes = std::same_as<typename K::Input, Hash>;
-
-template <class K>
 inline constexpr KindRow row_of{
     .id = K::id,
     .input = takes_ordinals<K> ? InputForm::ordinal : InputForm::hashed,
     .exact = Exact<K>,
     .whole_hashes = WholeHashes<K>,
+    .wide_hashes = std::same_as<typename K::Input, WideHash>,
     .grows = !Kind<K> && !TwoListed<K>,
     .removes = Removable<K>,
     .counts = Countable<K>,

@@ -8,13 +8,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <bloomery/detail/sets/build/build.hpp>
 #include <bloomery/detail/sets/bulk/batch.hpp>
-#include <bloomery/detail/sets/bulk/groups.hpp>
 #include <bloomery/detail/sets/bulk/key_source.hpp>
 #include <bloomery/detail/sets/kinds.hpp>
 #include <bloomery/error.hpp>
@@ -34,224 +33,100 @@ struct Holder : AnySet::Body {
 
   const KindRow& row() const override { return row_of<K>; }
 
-  static Error not_text() { return wrong_input(K::id.name, "integers, not text"); }
-  static Error not_hashes() {
-    return wrong_input(K::id.name, "keys of its own sort, not 64-bit hashes");
-  }
-  static Error not_integers() {
-    return wrong_input(K::id.name, "hashed keys, not integers as themselves");
-  }
-  Ordinals<Ordinal> places(std::span<const Ordinal> ordinals) const requires(!hashed) {
-    const auto [low, high] = held.kind().shape();
-    return {ordinals, low, high};
+  Result<std::size_t> add(const AnyInputs& inputs, bool* fresh) override {
+    if constexpr (Buildable<K> || TwoListed<K>) {
+      if (std::holds_alternative<std::span<const Ordinal>>(inputs)) return wrong_keys(inputs);
+      return no_more_keys();
+    } else {
+      const Span* const mine = std::get_if<Span>(&inputs);
+      if (mine == nullptr) return wrong_keys(inputs);
+      if constexpr (!hashed)
+        if (auto outside = first_outside(*mine)) return *outside;
+      return held.add_all(*mine, fresh);
+    }
   }
 
-  template <class Sink>
-  Result<std::size_t> add_source(const Texts<std::string_view, Input>& texts, Sink&& sink) {
-    if constexpr (Buildable<K>)
-      return takes_no_more(K::id.name);
-    else if constexpr (TwoListed<K>)
-      return K::takes_no_more();
-    else if constexpr (Kind<K> && !Bounded<K>)
-      return held.add_all(texts, sink);
+  Result<void> ask(const AnyInputs& inputs, bool* answers) const override {
+    const Span* const mine = std::get_if<Span>(&inputs);
+    if (mine == nullptr) return wrong_keys(inputs);
+    if constexpr (hashed)
+      held.may_contain_all(*mine, answers);
     else
-      return add_in_groups(held, texts, sink);
+      held.may_contain_all(source(*mine), ToBools(answers));
+    return {};
   }
 
-  Result<std::size_t> add_texts(const Hasher& hasher, std::span<const std::string_view> keys,
-                                bool* fresh) override {
-    if constexpr (!hashed) {
-      return not_text();
-    } else {
-      const Texts<std::string_view, Input> texts(keys, hasher);
-      return fresh == nullptr ? add_source(texts, CountOnly{}) : add_source(texts, ToBools(fresh));
-    }
-  }
-
-  Result<void> ask_texts(const Hasher& hasher, std::span<const std::string_view> keys,
-                         bool* answers) const override {
-    if constexpr (!hashed) {
-      return not_text();
-    } else {
-      const Texts<std::string_view, Input> texts(keys, hasher);
-      if constexpr (Kind<K>)
-        held.may_contain_all(texts, ToBools(answers));
-      else
-        ask_in_groups(held, texts, ToBools(answers));
-      return {};
-    }
-  }
-
-  Result<std::size_t> add_hashes(std::span<const Hash> hashes, bool* fresh) override {
-    if constexpr (Buildable<K>)
-      return takes_no_more(K::id.name);
-    else if constexpr (TwoListed<K>)
-      return K::takes_no_more();
-    else if constexpr (takes_hashes<K>)
-      return held.add_all(hashes, fresh);
-    else
-      return not_hashes();
-  }
-
-  Result<void> ask_hashes(std::span<const Hash> hashes, bool* answers) const override {
-    if constexpr (takes_hashes<K>) {
-      held.may_contain_all(hashes, answers);
-      return {};
-    } else {
-      return not_hashes();
-    }
-  }
-
-  static constexpr bool wide = std::same_as<Input, WideHash>;
-  bool takes_wide_hashes() const override { return wide; }
-  Result<std::size_t> add_wide(std::span<const WideHash> hashes, bool* fresh) override {
-    if constexpr (TwoListed<K>)
-      return K::takes_no_more();
-    else if constexpr (wide)
-      return held.add_all(hashes, fresh);
-    else
-      return wrong_input(K::id.name, "64-bit hashes, not those of 128 bits");
-  }
-  Result<void> ask_wide(std::span<const WideHash> hashes, bool* answers) const override {
-    if constexpr (wide) {
-      ask_in_groups(held, ReadyInputs<WideHash>(hashes), ToBools(answers));
-      return {};
-    } else {
-      return wrong_input(K::id.name, "64-bit hashes, not those of 128 bits");
-    }
-  }
-
-  Result<std::size_t> add_ordinals(std::span<const Ordinal> ordinals, bool* fresh) override {
-    if constexpr (hashed) {
-      return not_integers();
-    } else {
-      for (const Ordinal n : ordinals)
-        if (!held.kind().in_range(n))
-          return Error{Code::out_of_range, std::to_string(n.value) +
-                                               " is outside the range of the set, " +
-                                               std::to_string(held.kind().shape().low) + ".." +
-                                               std::to_string(held.kind().shape().high)};
-      return held.add_all(ordinals, fresh);
-    }
-  }
-
-  Result<void> ask_ordinals(std::span<const Ordinal> ordinals, bool* answers) const override {
-    if constexpr (hashed) {
-      return not_integers();
-    } else {
-      held.may_contain_all(places(ordinals), ToBools(answers));
-      return {};
-    }
-  }
-
-  template <class Source>
-  Result<std::size_t> remove_source(const Source& source, bool* removed) {
+  Result<std::size_t> remove(const AnyInputs& inputs, bool* removed) override {
+    const Span* const mine = std::get_if<Span>(&inputs);
+    if (mine == nullptr) return wrong_keys(inputs);
     if constexpr (Removable<K>) {
       if (const char* why = held.removal_refused()) return Error{Code::unsound, why};
-      return removed == nullptr ? held.remove_all(source, CountOnly{})
-                                : held.remove_all(source, ToBools(removed));
-    } else if constexpr (TwoListed<K>) {
-      return Error{Code::unsound, "a " + std::string(K::id.name) +
-                                      " cannot let go of a key; build it anew from both lists"};
-    } else if constexpr (Buildable<K>) {
-      return Error{Code::unsound, "a " + std::string(K::id.name) +
-                                      " set cannot let go of a key; build it anew from the "
-                                      "remaining keys, or use a counting set"};
-    } else if constexpr (Exact<K> || WholeHashes<K>) {
-      return Error{
-          Code::unsound,
-          std::string(K::id.name) + " sets have no removal of single keys; subtract a set of them"};
+      return removed == nullptr ? held.remove_all(source(*mine), CountOnly{})
+                                : held.remove_all(source(*mine), ToBools(removed));
     } else {
-      return Error{
-          Code::unsound,
-          "removing a key from a " + std::string(K::id.name) +
-              " set would clear bits that other keys need, and forget them; use a counting "
-              "set, or build from the remaining keys"};
+      return no_removal();
     }
   }
-  Result<std::size_t> remove_texts(const Hasher& hasher, std::span<const std::string_view> keys,
-                                   bool* removed) override {
-    if constexpr (hashed)
-      return remove_source(Texts<std::string_view, Input>(keys, hasher), removed);
-    else
-      return not_text();
-  }
-  Result<std::size_t> remove_hashes(std::span<const Hash> hashes, bool* removed) override {
-    if constexpr (takes_hashes<K>)
-      return remove_source(ReadyInputs<Hash>(hashes), removed);
-    else
-      return not_hashes();
-  }
-  Result<std::size_t> remove_ordinals(std::span<const Ordinal> ordinals, bool* removed) override {
-    if constexpr (!hashed)
-      return remove_source(places(ordinals), removed);
-    else
-      return not_integers();
-  }
 
-  template <class Source>
-  Result<void> count_source(const Source& source, std::uint64_t* counts) const {
+  Result<void> count(const AnyInputs& inputs, std::uint64_t* counts) const override {
+    const Span* const mine = std::get_if<Span>(&inputs);
+    if (mine == nullptr) return wrong_keys(inputs);
     if constexpr (Countable<K>) {
-      count_all(held.kind(), source, counts);
+      count_all(held.kind(), source(*mine), counts);
       return {};
     } else {
       return Error{Code::unsound, "a " + std::string(K::id.name) +
                                       " set does not know how often a key was added; use spectral"};
     }
   }
-  Result<void> count_texts(const Hasher& hasher, std::span<const std::string_view> keys,
-                           std::uint64_t* counts) const override {
-    if constexpr (hashed)
-      return count_source(Texts<std::string_view, Input>(keys, hasher), counts);
-    else
-      return not_text();
-  }
-  Result<void> count_hashes(std::span<const Hash> hashes, std::uint64_t* counts) const override {
-    if constexpr (takes_hashes<K>)
-      return count_source(ReadyInputs<Hash>(hashes), counts);
-    else
-      return not_hashes();
-  }
-  Result<void> count_ordinals(std::span<const Ordinal> ordinals,
-                              std::uint64_t* counts) const override {
-    if constexpr (!hashed)
-      return count_source(places(ordinals), counts);
-    else
-      return not_integers();
-  }
-  std::uint64_t most_count() const override {
-    if constexpr (Countable<K>)
-      return held.kind().most_count();
-    else
-      return 0;
+
+  Result<void> merge(Merge how, const AnySet::Body& other_body) override {
+    const Held& other = static_cast<const Holder&>(other_body).held;
+    switch (how) {
+      case Merge::unite:
+        if constexpr (requires { held.unite(other); }) return held.unite(other);
+        return no_merge("union");
+      case Merge::intersect:
+        if constexpr (requires { held.intersect(other); }) return held.intersect(other);
+        return no_merge("intersection");
+      case Merge::subtract:
+        if constexpr (requires { held.subtract(other); }) return held.subtract(other);
+        return unsound("difference");
+      case Merge::exclusive:
+        if constexpr (requires { held.exclusive(other); }) return held.exclusive(other);
+        return unsound("exclusive or");
+    }
+    return {};
   }
 
-  static const Held& as_mine(const AnySet::Body& other) {
-    return static_cast<const Holder&>(other).held;
+  // Keys of another sort than the kind takes.
+  static Error wrong_keys(const AnyInputs& inputs) {
+    if (std::holds_alternative<std::span<const Ordinal>>(inputs))
+      return wrong_input(K::id.name, "hashed keys, not integers as themselves");
+    if (std::holds_alternative<std::span<const WideHash>>(inputs))
+      return wrong_input(K::id.name, "64-bit hashes, not those of 128 bits");
+    return wrong_input(K::id.name, "keys of its own sort, not 64-bit hashes");
   }
-  Result<void> unite(const AnySet::Body& other) override {
-    if constexpr (requires { held.unite(as_mine(other)); })
-      return held.unite(as_mine(other));
+  static Error no_more_keys() {
+    if constexpr (TwoListed<K>)
+      return K::takes_no_more();
     else
-      return no_merge("union");
+      return takes_no_more(K::id.name);
   }
-  Result<void> intersect(const AnySet::Body& other) override {
-    if constexpr (requires { held.intersect(as_mine(other)); })
-      return held.intersect(as_mine(other));
-    else
-      return no_merge("intersection");
-  }
-  Result<void> subtract(const AnySet::Body& other) override {
-    if constexpr (requires { held.subtract(as_mine(other)); })
-      return held.subtract(as_mine(other));
-    else
-      return unsound("difference");
-  }
-  Result<void> exclusive(const AnySet::Body& other) override {
-    if constexpr (requires { held.exclusive(as_mine(other)); })
-      return held.exclusive(as_mine(other));
-    else
-      return unsound("exclusive or");
+  static Error no_removal() {
+    const std::string name(K::id.name);
+    if constexpr (TwoListed<K>)
+      return {Code::unsound,
+              "a " + name + " cannot let go of a key; build it anew from both lists"};
+    if constexpr (Buildable<K>)
+      return {Code::unsound, "a " + name +
+                                 " set cannot let go of a key; build it anew from the remaining "
+                                 "keys, or use a counting set"};
+    if constexpr (Exact<K> || WholeHashes<K>)
+      return {Code::unsound, name + " sets have no removal of single keys; subtract a set of them"};
+    return {Code::unsound, "removing a key from a " + name +
+                               " set would clear bits that other keys need, and forget them; use a "
+                               "counting set, or build from the remaining keys"};
   }
   static Error no_merge(const char* what) {
     if constexpr (Buildable<K>)
@@ -287,18 +162,6 @@ struct Holder : AnySet::Body {
       return Error{Code::unsupported,
                    "a " + std::string(K::id.name) + " set forgets nothing by time; use a window"};
   }
-  std::uint64_t time_span() const override {
-    if constexpr (Forgetting<K>)
-      return held.kind().time_span();
-    else
-      return 0;
-  }
-  std::uint64_t time_told() const override {
-    if constexpr (Forgetting<K>)
-      return held.kind().time_told();
-    else
-      return 0;
-  }
   void cap_memory(std::uint64_t bytes) override {
     if constexpr (requires { held.cap_memory(bytes); }) held.cap_memory(bytes);
   }
@@ -318,22 +181,22 @@ struct Holder : AnySet::Body {
     }
   }
 
-  std::uint64_t bytes() const override { return held.bytes(); }
-  std::uint64_t adds() const override { return held.adds(); }
-  std::uint64_t capacity() const override { return held.capacity(); }
-  double rate_asked() const override { return held.rate_asked(); }
+  BodyFacts facts() const override {
+    BodyFacts facts{held.bytes(), held.adds(), held.capacity(), held.rate_asked()};
+    if constexpr (Countable<K>) facts.most_count = held.kind().most_count();
+    if constexpr (Forgetting<K>) {
+      facts.time_span = held.kind().time_span();
+      facts.time_told = held.kind().time_told();
+    }
+    if constexpr (!hashed) facts.range = {held.kind().shape().low, held.kind().shape().high};
+    if constexpr (TwoListed<K>) facts.lists = {held.allowed(), held.listed()};
+    return facts;
+  }
   double estimate() const override { return held.estimate(); }
   double rate_now() const override { return held.rate_now(); }
   double expected_rate_now() const override { return held.expected_rate_now(); }
   double fill_ratio() const override { return held.fill_ratio(); }
   bool overfull() const override { return held.overfull(); }
-
-  std::optional<Range> range() const override {
-    if constexpr (hashed)
-      return std::nullopt;
-    else
-      return Range{held.kind().shape().low, held.kind().shape().high};
-  }
 
   std::vector<std::pair<std::string, std::string>> shape_facts() const override {
     if constexpr (Kind<K>)
@@ -355,16 +218,30 @@ struct Holder : AnySet::Body {
       return std::nullopt;
   }
 
-  std::optional<AnySet::Lists> lists() const override {
-    if constexpr (TwoListed<K>)
-      return AnySet::Lists{held.allowed(), held.listed()};
-    else
-      return std::nullopt;
-  }
-
   Parts parts() const override { return held.parts(); }
 
   Held held;
+
+ private:
+  using Span = std::span<const Input>;
+
+  // What the kind is given to look for: integers outside the range of a map have no place in it.
+  auto source(Span inputs) const {
+    if constexpr (hashed)
+      return ReadyInputs<Input>(inputs);
+    else
+      return Ordinals<Ordinal>(inputs, held.kind().shape().low, held.kind().shape().high);
+  }
+
+  std::optional<Error> first_outside(Span ordinals) const requires(!hashed) {
+    for (const Ordinal n : ordinals)
+      if (!held.kind().in_range(n))
+        return Error{Code::out_of_range, std::to_string(n.value) +
+                                             " is outside the range of the set, " +
+                                             std::to_string(held.kind().shape().low) + ".." +
+                                             std::to_string(held.kind().shape().high)};
+    return std::nullopt;
+  }
 };
 
 }  // namespace bloomery::inline v0::detail

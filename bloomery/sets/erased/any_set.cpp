@@ -5,7 +5,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include <bloomery/detail/bits/memory.hpp>
 #include <bloomery/detail/sets/build/build.hpp>
+#include <bloomery/detail/sets/bulk/key_source.hpp>
 #include <bloomery/detail/sets/kinds.hpp>
 #include <bloomery/sets/erased/any_holder.hpp>
 
@@ -17,6 +19,7 @@ namespace {
 
 using detail::row_of;
 using detail::takes_ordinals;
+using detail::wrong_input;
 
 template <class... K>
 std::array<KindRow, sizeof...(K)> rows_of(KindList<K...>) {
@@ -156,7 +159,7 @@ AnySet::Body& AnySet::here() const {
 KindId AnySet::kind() const { return here().row().id; }
 InputForm AnySet::input() const { return here().row().input; }
 bool AnySet::exact() const { return here().row().exact; }
-bool AnySet::shared() const { return here().shared(); }
+bool AnySet::shared() const { return here().facts().shared; }
 
 // The form of the keys is noted when some may have been added: not when all were refused, but also
 // when the set became full on the way.
@@ -167,72 +170,155 @@ void AnySet::note_form(KeyForm form, bool none, const Result<std::size_t>& added
 }
 
 Result<void> AnySet::expect_texts() const {
-  if (rules_.form == KeyForm::number || forms_meet(rules_.form, KeyForm::text)) return {};
+  if (input() == InputForm::ordinal) return wrong_input(kind().name, "integers, not text");
+  if (forms_meet(rules_.form, KeyForm::text)) return {};
   return wrong_form(rules_.form, KeyForm::text);
 }
 
+// -- texts become hashes --------------------------------------------------------------------------
+
+namespace {
+
+// Enough that a body seldom begins anew, few enough that their hashes stay in the first cache.
+constexpr std::size_t slice_texts = 2048;
+// From here on a body may bring the keys together by lines, which needs all of them at once
+// (sets/partition.hpp).
+constexpr std::size_t whole_texts = std::size_t{1} << 20;
+
+// Calls take(hashes, index of the first) for slice after slice until one is refused; once for no
+// texts at all, since a body may refuse any.
+template <class Input, class Take>
+std::optional<Error> hash_slices(std::span<const std::string_view> texts, const Hasher& hasher,
+                                 Take&& take) {
+  const Texts<std::string_view, Input> source(texts, hasher);
+  Input hashes[slice_texts];
+  std::size_t first = 0;
+  do {
+    const std::size_t n = std::min(slice_texts, texts.size() - first);
+    source.make(first, n, hashes);
+    if (std::optional<Error> refused = take(std::span<const Input>(hashes, n), first))
+      return refused;
+    first += n;
+  } while (first < texts.size());
+  return std::nullopt;
+}
+
+bool* or_null(std::span<bool> answers) { return answers.empty() ? nullptr : answers.data(); }
+
+}  // namespace
+
+template <class Take>
+std::optional<Error> AnySet::in_slices(std::span<const std::string_view> texts, Take&& take) const {
+  if (auto fitting = expect_texts(); !fitting) return fitting.error();
+  return here().row().wide_hashes ? hash_slices<WideHash>(texts, hasher_, take)
+                                  : hash_slices<Hash>(texts, hasher_, take);
+}
+
+std::optional<Result<std::size_t>> AnySet::add_whole(std::span<const std::string_view> texts) {
+  auto room = Memory::make(texts.size() * sizeof(Hash));
+  if (!room) return std::nullopt;
+  auto* const hashes = reinterpret_cast<Hash*>(room->bytes().data());
+  Texts<std::string_view, Hash>(texts, hasher_).make(0, texts.size(), hashes);
+  return here().add(std::span<const Hash>(hashes, texts.size()), nullptr);
+}
+
+Result<std::size_t> AnySet::add_slices(std::span<const std::string_view> texts,
+                                       std::span<bool> fresh) {
+  std::size_t count = 0;
+  const auto refused = in_slices(texts, [&](auto hashes, std::size_t first) {
+    bool* const told = fresh.empty() ? nullptr : fresh.data() + first;
+    const auto added = here().add(hashes, told);
+    if (added) count += *added;
+    // Nothing after this slice was added.
+    else if (told != nullptr && first + hashes.size() < fresh.size())
+      std::ranges::fill(fresh.subspan(first + hashes.size()), false);
+    return added ? std::nullopt : std::optional(added.error());
+  });
+  if (refused) return *refused;
+  return count;
+}
+
+// -- the verbs ------------------------------------------------------------------------------------
+
 Result<std::size_t> AnySet::add_all(std::span<const std::string_view> keys, std::span<bool> fresh) {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  auto added = here().add_texts(hasher_, keys, fresh.empty() ? nullptr : fresh.data());
-  note_form(KeyForm::text, keys.empty(), added);
-  return added;
+  std::optional<Result<std::size_t>> added;
+  if (fresh.empty() && keys.size() >= whole_texts && !here().row().wide_hashes)
+    added = add_whole(keys);
+  if (!added) added = add_slices(keys, fresh);
+  note_form(KeyForm::text, keys.empty(), *added);
+  return *added;
 }
 
 Result<std::size_t> AnySet::add_all(std::span<const Hash> hashes, std::span<bool> fresh) {
-  auto added = here().add_hashes(hashes, fresh.empty() ? nullptr : fresh.data());
+  auto added = here().add(hashes, or_null(fresh));
   note_form(KeyForm::hash, hashes.empty(), added);
   return added;
 }
 
 Result<std::size_t> AnySet::add_all(std::span<const Ordinal> ordinals, std::span<bool> fresh) {
-  return here().add_ordinals(ordinals, fresh.empty() ? nullptr : fresh.data());
+  return here().add(ordinals, or_null(fresh));
 }
 
 Result<void> AnySet::may_contain_all(std::span<const std::string_view> keys,
                                      std::span<bool> answers) const {
-  if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  return here().ask_texts(hasher_, keys, answers.data());
+  const auto refused = in_slices(keys, [&](auto hashes, std::size_t first) {
+    const auto asked = here().ask(hashes, answers.data() + first);
+    return asked ? std::nullopt : std::optional(asked.error());
+  });
+  if (refused) return *refused;
+  return {};
 }
 
 Result<void> AnySet::may_contain_all(std::span<const Hash> hashes, std::span<bool> answers) const {
-  return here().ask_hashes(hashes, answers.data());
+  return here().ask(hashes, answers.data());
 }
 
 Result<void> AnySet::may_contain_all(std::span<const Ordinal> ordinals,
                                      std::span<bool> answers) const {
-  return here().ask_ordinals(ordinals, answers.data());
+  return here().ask(ordinals, answers.data());
 }
 
 Result<std::size_t> AnySet::remove_all(std::span<const std::string_view> keys,
                                        std::span<bool> removed) {
-  if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  return here().remove_texts(hasher_, keys, removed.empty() ? nullptr : removed.data());
+  std::size_t count = 0;
+  const auto refused = in_slices(keys, [&](auto hashes, std::size_t first) {
+    const auto gone = here().remove(hashes, removed.empty() ? nullptr : removed.data() + first);
+    if (gone) count += *gone;
+    return gone ? std::nullopt : std::optional(gone.error());
+  });
+  if (refused) return *refused;
+  return count;
 }
 
 Result<std::size_t> AnySet::remove_all(std::span<const Hash> hashes, std::span<bool> removed) {
-  return here().remove_hashes(hashes, removed.empty() ? nullptr : removed.data());
+  return here().remove(hashes, or_null(removed));
 }
 
 Result<std::size_t> AnySet::remove_all(std::span<const Ordinal> ordinals, std::span<bool> removed) {
-  return here().remove_ordinals(ordinals, removed.empty() ? nullptr : removed.data());
+  return here().remove(ordinals, or_null(removed));
 }
 
 Result<void> AnySet::counts(std::span<const std::string_view> keys,
                             std::span<std::uint64_t> counts) const {
-  if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  return here().count_texts(hasher_, keys, counts.data());
+  const auto refused = in_slices(keys, [&](auto hashes, std::size_t first) {
+    const auto counted = here().count(hashes, counts.data() + first);
+    return counted ? std::nullopt : std::optional(counted.error());
+  });
+  if (refused) return *refused;
+  return {};
 }
 
 Result<void> AnySet::counts(std::span<const Hash> hashes, std::span<std::uint64_t> counts) const {
-  return here().count_hashes(hashes, counts.data());
+  return here().count(hashes, counts.data());
 }
 
 Result<void> AnySet::counts(std::span<const Ordinal> ordinals,
                             std::span<std::uint64_t> counts) const {
-  return here().count_ordinals(ordinals, counts.data());
+  return here().count(ordinals, counts.data());
 }
 
-std::uint64_t AnySet::most_count() const { return here().most_count(); }
+std::uint64_t AnySet::most_count() const { return here().facts().most_count; }
 
 Result<void> AnySet::fits(const AnySet& other) const {
   if (kind() != other.kind())
@@ -245,32 +331,32 @@ Result<void> AnySet::fits(const AnySet& other) const {
 
 Result<void> AnySet::unite(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  if (auto united = here().unite(other.here()); !united) return united.error();
+  if (auto united = here().merge(Merge::unite, other.here()); !united) return united.error();
   join_rules(rules_, other.rules_);
   return {};
 }
 
 Result<void> AnySet::intersect(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  if (auto done = here().intersect(other.here()); !done) return done;
+  if (auto done = here().merge(Merge::intersect, other.here()); !done) return done;
   if (rules_.made_from != other.rules_.made_from) rules_.made_from.clear();
   return {};
 }
 
 Result<void> AnySet::subtract(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  return here().subtract(other.here());
+  return here().merge(Merge::subtract, other.here());
 }
 
 Result<void> AnySet::exclusive(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  return here().exclusive(other.here());
+  return here().merge(Merge::exclusive, other.here());
 }
 
 void AnySet::hash_all(std::span<const std::string_view> keys, HashedTexts& hashed) const {
   hashed.narrow.clear();
   hashed.wide.clear();
-  if (here().takes_wide_hashes()) {
+  if (here().row().wide_hashes) {
     hashed.wide.reserve(keys.size());
     for (const std::string_view key : keys) hashed.wide.push_back(hasher_.wide(key));
   } else {
@@ -279,29 +365,37 @@ void AnySet::hash_all(std::span<const std::string_view> keys, HashedTexts& hashe
   }
 }
 
+namespace {
+
+AnyInputs inputs_of(const HashedTexts& hashed, bool wide, std::size_t first, std::size_t count) {
+  if (wide) return std::span(hashed.wide).subspan(first, count);
+  return std::span(hashed.narrow).subspan(first, count);
+}
+
+}  // namespace
+
 Result<std::size_t> AnySet::add_all(const HashedTexts& hashed, std::size_t first, std::size_t count,
                                     std::span<bool> fresh) {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  bool* const told = fresh.empty() ? nullptr : fresh.data();
-  auto added = here().takes_wide_hashes()
-                   ? here().add_wide(std::span(hashed.wide).subspan(first, count), told)
-                   : here().add_hashes(std::span(hashed.narrow).subspan(first, count), told);
+  const bool wide = here().row().wide_hashes;
+  auto added = here().add(inputs_of(hashed, wide, first, count), or_null(fresh));
   note_form(KeyForm::text, count == 0, added);
   return added;
 }
 
 Result<void> AnySet::may_contain_all(const HashedTexts& hashed, std::span<bool> answers) const {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  return here().takes_wide_hashes() ? here().ask_wide(hashed.wide, answers.data())
-                                    : here().ask_hashes(hashed.narrow, answers.data());
+  const bool wide = here().row().wide_hashes;
+  const std::size_t count = wide ? hashed.wide.size() : hashed.narrow.size();
+  return here().ask(inputs_of(hashed, wide, 0, count), answers.data());
 }
 
 Result<void> AnySet::advance_to(std::uint64_t time, std::uint64_t span) {
   return here().advance_to(time, span);
 }
 
-std::uint64_t AnySet::time_span() const { return here().time_span(); }
-std::uint64_t AnySet::time_told() const { return here().time_told(); }
+std::uint64_t AnySet::time_span() const { return here().facts().time_span; }
+std::uint64_t AnySet::time_told() const { return here().facts().time_told; }
 
 void AnySet::cap_memory(std::uint64_t bytes) { here().cap_memory(bytes); }
 
@@ -313,21 +407,21 @@ Result<AnySet> AnySet::folded(std::uint64_t factor, double rate) const {
   return AnySet(std::move(*smaller), hasher_, rules_);
 }
 
-std::uint64_t AnySet::bytes() const { return here().bytes(); }
-std::uint64_t AnySet::adds() const { return here().adds(); }
-std::uint64_t AnySet::capacity() const { return here().capacity(); }
-double AnySet::rate_asked() const { return here().rate_asked(); }
+std::uint64_t AnySet::bytes() const { return here().facts().bytes; }
+std::uint64_t AnySet::adds() const { return here().facts().adds; }
+std::uint64_t AnySet::capacity() const { return here().facts().capacity; }
+double AnySet::rate_asked() const { return here().facts().rate_asked; }
 double AnySet::estimate() const { return here().estimate(); }
 double AnySet::rate_now() const { return here().rate_now(); }
 double AnySet::expected_rate_now() const { return here().expected_rate_now(); }
 double AnySet::fill_ratio() const { return here().fill_ratio(); }
 bool AnySet::overfull() const { return here().overfull(); }
-std::optional<Range> AnySet::range() const { return here().range(); }
+std::optional<Range> AnySet::range() const { return here().facts().range; }
 std::vector<std::pair<std::string, std::string>> AnySet::shape_facts() const {
   return here().shape_facts();
 }
 std::optional<std::uint64_t> AnySet::stuck() const { return here().stuck(); }
-std::optional<AnySet::Lists> AnySet::lists() const { return here().lists(); }
+std::optional<AnySet::Lists> AnySet::lists() const { return here().facts().lists; }
 Parts AnySet::parts() const { return here().parts(); }
 
 }  // namespace bloomery::inline v0
