@@ -51,7 +51,7 @@ std::array<std::size_t, 10> first_strangers(const K& kind) {
   for (std::size_t i = 0; i < 1'000'000 && found < passed.size(); ++i) {
     const Hash hash = Hasher()(named("stranger-", i));
     bool answer = false;
-    may_contain_all(kind, ReadyInputs<Hash>(std::span(&hash, 1)), ToBools(&answer));
+    pipeline(kind, ReadyInputs<Hash>(std::span(&hash, 1)), 1, asking(kind), ToBools(&answer));
     if (answer) passed[found++] = i;
   }
   return passed;
@@ -64,10 +64,9 @@ void expect_golden(const typename K::Shape& shape, const Golden& golden) {
   K kind(shape, memory.bytes());
   std::vector<Hash> hashes;
   for (std::size_t i = 0; i < keys; ++i) hashes.push_back(Hasher()(named("key-", i)));
-  if constexpr (Bounded<K>)
-    ASSERT_EQ(add_until_full(kind, std::span<const Hash>(hashes), nullptr).added, keys);
-  else
-    add_all(kind, ReadyInputs<Hash>(hashes), CountOnly{});
+  const Piped piped =
+      pipeline(kind, ReadyInputs<Hash>(hashes), lookahead_for(kind), adding(kind), CountOnly{});
+  ASSERT_EQ(piped.taken, keys);
 
   const Words words(reinterpret_cast<std::uint64_t*>(memory.bytes().data()), memory.size() / 8);
   EXPECT_EQ(sum_of(memory.bytes()), golden.payload_sum);

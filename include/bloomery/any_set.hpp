@@ -201,12 +201,6 @@ class AnySet {
   void note_form(KeyForm form, bool none, const Result<std::size_t>& added);
   // Texts, asked of or added to a set of other keys, are refused.
   Result<void> expect_texts() const;
-  // Calls take(hashes of a slice, index of its first text) -> Error or nothing, slice by slice.
-  template <class Take>
-  std::optional<Error> in_slices(std::span<const std::string_view> texts, Take&& take) const;
-  Result<std::size_t> add_slices(std::span<const std::string_view> texts, std::span<bool> fresh);
-  // All in one call of the body; nothing if there is no memory for the hashes.
-  std::optional<Result<std::size_t>> add_whole(std::span<const std::string_view> texts);
 
   std::unique_ptr<Body> body_;
   Hasher hasher_;

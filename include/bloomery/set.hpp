@@ -157,8 +157,8 @@ class Set {
     const auto all = asked(keys);
     body_.expect_removable();
     if (!removed.empty()) detail::expect_room(removed.size(), all.size());
-    return removed.empty() ? body_.remove_all(source(all), detail::CountOnly{})
-                           : body_.remove_all(source(all), detail::ToBools(removed.data()));
+    return removed.empty() ? body_.remove_from(source(all), detail::CountOnly{})
+                           : body_.remove_from(source(all), detail::ToBools(removed.data()));
   }
 
   // How often the key was added: never too low, perhaps too high. An answer of most_count() means
@@ -371,8 +371,8 @@ class Set {
 
   template <class T, class Sink>
   std::size_t add_source(std::span<const T> keys, Sink&& sink) {
-    if constexpr (detail::Kind<K> && !detail::Bounded<K>)
-      return body_.add_all(source(keys), sink);
+    if constexpr (detail::Kind<K>)
+      return Result<std::size_t>(body_.add_from(source(keys), sink)).value();
     else
       return detail::add_in_groups(body_, source(keys), sink).value();
   }
@@ -380,7 +380,7 @@ class Set {
   template <class T, class Sink>
   std::size_t ask_source(std::span<const T> keys, Sink&& sink) const {
     if constexpr (detail::Kind<K>)
-      return body_.may_contain_all(source(keys), sink);
+      return body_.ask_from(source(keys), sink);
     else
       return detail::ask_in_groups(body_, source(keys), sink);
   }

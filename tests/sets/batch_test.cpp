@@ -20,6 +20,15 @@ class Batch : public testing::TestWithParam<std::size_t> {
  protected:
   Memory memory_ = Memory::make(Bitmap::bytes({0, integers - 1})).value();
   Bitmap map_{{0, integers - 1}, memory_.bytes()};
+
+  template <class Source, class Sink>
+  std::size_t add(const Source& source, Sink sink) {
+    return pipeline(map_, source, lookahead_for(map_), adding(map_), sink).yes;
+  }
+  template <class Source, class Sink>
+  std::size_t ask(const Source& source, Sink sink) const {
+    return pipeline(map_, source, lookahead_for(map_), asking(map_), sink).yes;
+  }
 };
 
 TEST_P(Batch, TellsOfDoublesInTheSameSpan) {
@@ -27,10 +36,10 @@ TEST_P(Batch, TellsOfDoublesInTheSameSpan) {
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = {i / 2};
   const auto fresh = std::make_unique<bool[]>(inputs.size() + 1);
   const ReadyInputs<Ordinal> source(inputs);
-  EXPECT_EQ(add_all(map_, source, ToBools(fresh.get())), (inputs.size() + 1) / 2);
+  EXPECT_EQ(add(source, ToBools(fresh.get())), (inputs.size() + 1) / 2);
   for (std::size_t i = 0; i < inputs.size(); ++i) ASSERT_EQ(fresh[i], i % 2 == 0) << i;
-  EXPECT_EQ(add_all(map_, source, CountOnly{}), 0);
-  EXPECT_EQ(may_contain_all(map_, source, ToBools(fresh.get())), inputs.size());
+  EXPECT_EQ(add(source, CountOnly{}), 0);
+  EXPECT_EQ(ask(source, ToBools(fresh.get())), inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) ASSERT_TRUE(fresh[i]) << i;
   EXPECT_FALSE(fresh[inputs.size()]) << "an answer too many";
 }
@@ -99,7 +108,7 @@ void expect_called_for_in_time(Watched& map, const Source& source, std::size_t l
   pipeline(
       map, source, lookahead,
       [&](const Ordinal* inputs, std::size_t n, std::size_t ahead) {
-        return detail::step(map, inputs, n, ahead, [&](const Ordinal&) {
+        return step_one_by_one(map, inputs, n, ahead, [&](const Ordinal&) {
           ++used;
           return true;
         });
@@ -125,13 +134,13 @@ TEST_P(Batch, CallsForEveryInputInTime) {
 TEST_P(Batch, MaskAndBoolsSayTheSame) {
   std::vector<Ordinal> members;
   for (std::size_t i = 0; i < integers; i += 3) members.push_back({i});
-  add_all(map_, ReadyInputs<Ordinal>(members), CountOnly{});
+  add(ReadyInputs<Ordinal>(members), CountOnly{});
   std::vector<std::size_t> made;
   const Noting source{GetParam(), &made};
   const auto bools = std::make_unique<bool[]>(GetParam() + 1);
   std::vector<std::uint64_t> mask(words_for(GetParam()) + 1, ~std::uint64_t{0});
-  const std::size_t there = may_contain_all(map_, source, ToBools(bools.get()));
-  EXPECT_EQ(may_contain_all(map_, source, ToMask(mask.data())), there);
+  const std::size_t there = ask(source, ToBools(bools.get()));
+  EXPECT_EQ(ask(source, ToMask(mask.data())), there);
   std::size_t ones = 0;
   for (std::size_t i = 0; i < GetParam(); ++i) {
     const bool expected = i * 2'654'435'761 % integers % 3 == 0;

@@ -39,7 +39,7 @@ constexpr std::uint64_t strangers_from = std::uint64_t{1} << 40;
 std::size_t count_passing(const Fuse& fuse, const Hashes& hashes) {
   const BinaryFuse set(fuse.shape, const_cast<Memory&>(fuse.memory).bytes());
   const auto answers = std::make_unique<bool[]>(hashes.size());
-  may_contain_all(set, ReadyInputs<Hash>(hashes), ToBools(answers.get()));
+  pipeline(set, ReadyInputs<Hash>(hashes), step_keys, asking(set), ToBools(answers.get()));
   return static_cast<std::size_t>(std::count(answers.get(), answers.get() + hashes.size(), true));
 }
 
@@ -113,8 +113,8 @@ TEST(BinaryFuse, BatchEqualsOneByOne) {
       const BinaryFuse set(fuse.shape, const_cast<Memory&>(fuse.memory).bytes());
       for (const std::size_t length : {0, 1, 31, 32, 33, 10'000}) {
         const auto answers = std::make_unique<bool[]>(length + 1);
-        may_contain_all(set, ReadyInputs<Hash>(std::span(asked).first(length)),
-                        ToBools(answers.get()));
+        pipeline(set, ReadyInputs<Hash>(std::span(asked).first(length)), step_keys, asking(set),
+                 ToBools(answers.get()));
         for (std::size_t i = 0; i < length; ++i)
           ASSERT_EQ(answers[i], set.may_contain(set.locate(asked[i]))) << width << " " << i;
       }
@@ -287,7 +287,7 @@ TEST(BinaryFuse, AnyBytesOfAnySoundShapeCanBeAsked) {
     ASSERT_TRUE(BinaryFuse::check(shape, bytes.size())) << "seed " << seed << " round " << round;
     const BinaryFuse set(shape, bytes);
     const auto answers = std::make_unique<bool[]>(asked.size());
-    may_contain_all(set, ReadyInputs<Hash>(asked), ToBools(answers.get()));
+    pipeline(set, ReadyInputs<Hash>(asked), step_keys, asking(set), ToBools(answers.get()));
     for (std::size_t i = 0; i < asked.size(); ++i)
       ASSERT_EQ(answers[i], set.may_contain(set.locate(asked[i])));
     for (const std::uint64_t extreme : {std::uint64_t{0}, ~std::uint64_t{0}})

@@ -35,7 +35,8 @@ Result<Built<Ribbon>> build(const Hashes& hashes, const Want& want) {
 
 std::size_t passing(const Ribbon& ribbon, const Hashes& hashes) {
   const auto answers = std::make_unique<bool[]>(hashes.size());
-  may_contain_all(ribbon, ReadyInputs<Hash>(hashes), ToBools(answers.get()));
+  pipeline(ribbon, ReadyInputs<Hash>(hashes), lookahead_for(ribbon), asking(ribbon),
+           ToBools(answers.get()));
   return static_cast<std::size_t>(std::count(answers.get(), answers.get() + hashes.size(), true));
 }
 

@@ -39,7 +39,7 @@ TEST(SplitBlock, GoldenParquetFileIsRebuiltBitForBit) {
     for (const Hash hash : hashes) EXPECT_EQ(filter.add(filter.locate(hash)), Added::fresh);
   });
   expect_rebuilt([&](SplitBlock& filter) {
-    EXPECT_EQ(add_all(filter, ReadyInputs<Hash>(hashes), CountOnly{}), 4);
+    EXPECT_EQ(pipeline(filter, ReadyInputs<Hash>(hashes), 1, adding(filter), CountOnly{}).yes, 4);
   });
   expect_rebuilt([&](SplitBlock& filter) {
     for (const Hash hash : hashes) EXPECT_EQ(filter.add_shared(filter.locate(hash)), Added::fresh);

@@ -156,7 +156,9 @@ class Work {
       if (batch->empty()) break;
       numbers_in += batch->size();
       const auto ordinals = report_.passes == 1 ? *batch : of_part(map, *batch);
-      report_.distinct += add_all(map, ReadyInputs<Ordinal>(ordinals), CountOnly{});
+      report_.distinct += pipeline(map, ReadyInputs<Ordinal>(ordinals), lookahead_for(map),
+                                   adding(map), CountOnly{})
+                              .yes;
       tell_progress(rules_, numbers, told, {0, pass + 1, report_.passes});
     }
     if (pass > 0 && numbers_in != report_.numbers_in)

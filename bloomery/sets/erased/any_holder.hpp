@@ -42,17 +42,22 @@ struct Holder : AnySet::Body {
       if (mine == nullptr) return wrong_keys(inputs);
       if constexpr (!hashed)
         if (auto outside = first_outside(*mine)) return *outside;
-      return held.add_all(*mine, fresh);
+      if constexpr (!Kind<K>)
+        return held.add_all(*mine, fresh);
+      else if (fresh == nullptr)
+        return held.add_from(ReadyInputs<Input>(*mine), CountOnly{});
+      else
+        return held.add_from(ReadyInputs<Input>(*mine), ToBools(fresh));
     }
   }
 
   Result<void> ask(const AnyInputs& inputs, bool* answers) const override {
     const Span* const mine = std::get_if<Span>(&inputs);
     if (mine == nullptr) return wrong_keys(inputs);
-    if constexpr (hashed)
-      held.may_contain_all(*mine, answers);
+    if constexpr (Kind<K>)
+      held.ask_from(source(*mine), ToBools(answers));
     else
-      held.may_contain_all(source(*mine), ToBools(answers));
+      held.may_contain_all(*mine, answers);
     return {};
   }
 
@@ -61,8 +66,8 @@ struct Holder : AnySet::Body {
     if (mine == nullptr) return wrong_keys(inputs);
     if constexpr (Removable<K>) {
       if (const char* why = held.removal_refused()) return Error{Code::unsound, why};
-      return removed == nullptr ? held.remove_all(source(*mine), CountOnly{})
-                                : held.remove_all(source(*mine), ToBools(removed));
+      return removed == nullptr ? held.remove_from(source(*mine), CountOnly{})
+                                : held.remove_from(source(*mine), ToBools(removed));
     } else {
       return no_removal();
     }

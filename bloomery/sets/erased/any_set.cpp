@@ -179,75 +179,94 @@ Result<void> AnySet::expect_texts() const {
 
 namespace {
 
-// Enough that a body seldom begins anew, few enough that their hashes stay in the first cache.
-constexpr std::size_t slice_texts = 2048;
+// The hashes of texts, slice by slice, of the width that a kind takes. There is always a first
+// slice, be it empty, since a body may refuse any.
+class TextSlices {
+ public:
+  TextSlices(std::span<const std::string_view> texts, const Hasher& hasher, bool wide)
+      : texts_(texts), hasher_(hasher), wide_(wide) {}
+
+  // All in one slice, if there is memory for the hashes.
+  void join() {
+    auto room = Memory::make(texts_.size() * (wide_ ? sizeof(WideHash) : sizeof(Hash)));
+    if (!room) return;
+    room_ = std::move(*room);
+    most_ = texts_.size();
+  }
+
+  // Hashes the next slice; false when there is none.
+  bool next() {
+    first_ += count_;
+    if (first_ == texts_.size() && is_begun_) return false;
+    is_begun_ = true;
+    count_ = std::min(most_, texts_.size() - first_);
+    if (wide_)
+      hash(wide_room_);
+    else
+      hash(room_of_narrow_);
+    return true;
+  }
+  std::size_t first() const { return first_; }  // text of the slice
+  std::size_t end() const { return first_ + count_; }
+  const AnyInputs& hashes() const { return hashes_; }
+
+ private:
+  // Enough that a body seldom begins anew, few enough that their hashes stay in the first cache.
+  static constexpr std::size_t slice_texts = 2048;
+
+  template <class Input>
+  void hash(Input* near_room) {
+    Input* const room =
+        room_.size() == 0 ? near_room : reinterpret_cast<Input*>(room_.bytes().data());
+    Texts<std::string_view, Input>(texts_, hasher_).make(first_, count_, room);
+    hashes_ = std::span<const Input>(room, count_);
+  }
+
+  std::span<const std::string_view> texts_;
+  const Hasher& hasher_;
+  const bool wide_;
+  bool is_begun_ = false;
+  std::size_t most_ = slice_texts;
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+  AnyInputs hashes_;
+  Memory room_;
+  union {
+    Hash room_of_narrow_[slice_texts];
+    WideHash wide_room_[slice_texts];
+  };
+};
+
 // From here on a body may bring the keys together by lines, which needs all of them at once
 // (sets/partition.hpp).
-constexpr std::size_t whole_texts = std::size_t{1} << 20;
-
-// Calls take(hashes, index of the first) for slice after slice until one is refused; once for no
-// texts at all, since a body may refuse any.
-template <class Input, class Take>
-std::optional<Error> hash_slices(std::span<const std::string_view> texts, const Hasher& hasher,
-                                 Take&& take) {
-  const Texts<std::string_view, Input> source(texts, hasher);
-  Input hashes[slice_texts];
-  std::size_t first = 0;
-  do {
-    const std::size_t n = std::min(slice_texts, texts.size() - first);
-    source.make(first, n, hashes);
-    if (std::optional<Error> refused = take(std::span<const Input>(hashes, n), first))
-      return refused;
-    first += n;
-  } while (first < texts.size());
-  return std::nullopt;
-}
+constexpr std::size_t join_texts = std::size_t{1} << 20;
 
 bool* or_null(std::span<bool> answers) { return answers.empty() ? nullptr : answers.data(); }
 
+bool* or_null(std::span<bool> answers, std::size_t first) {
+  return answers.empty() ? nullptr : answers.data() + first;
+}
+
 }  // namespace
-
-template <class Take>
-std::optional<Error> AnySet::in_slices(std::span<const std::string_view> texts, Take&& take) const {
-  if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  return here().row().wide_hashes ? hash_slices<WideHash>(texts, hasher_, take)
-                                  : hash_slices<Hash>(texts, hasher_, take);
-}
-
-std::optional<Result<std::size_t>> AnySet::add_whole(std::span<const std::string_view> texts) {
-  auto room = Memory::make(texts.size() * sizeof(Hash));
-  if (!room) return std::nullopt;
-  auto* const hashes = reinterpret_cast<Hash*>(room->bytes().data());
-  Texts<std::string_view, Hash>(texts, hasher_).make(0, texts.size(), hashes);
-  return here().add(std::span<const Hash>(hashes, texts.size()), nullptr);
-}
-
-Result<std::size_t> AnySet::add_slices(std::span<const std::string_view> texts,
-                                       std::span<bool> fresh) {
-  std::size_t count = 0;
-  const auto refused = in_slices(texts, [&](auto hashes, std::size_t first) {
-    bool* const told = fresh.empty() ? nullptr : fresh.data() + first;
-    const auto added = here().add(hashes, told);
-    if (added) count += *added;
-    // Nothing after this slice was added.
-    else if (told != nullptr && first + hashes.size() < fresh.size())
-      std::ranges::fill(fresh.subspan(first + hashes.size()), false);
-    return added ? std::nullopt : std::optional(added.error());
-  });
-  if (refused) return *refused;
-  return count;
-}
 
 // -- the verbs ------------------------------------------------------------------------------------
 
 Result<std::size_t> AnySet::add_all(std::span<const std::string_view> keys, std::span<bool> fresh) {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  std::optional<Result<std::size_t>> added;
-  if (fresh.empty() && keys.size() >= whole_texts && !here().row().wide_hashes)
-    added = add_whole(keys);
-  if (!added) added = add_slices(keys, fresh);
-  note_form(KeyForm::text, keys.empty(), *added);
-  return *added;
+  TextSlices slices(keys, hasher_, here().row().wide_hashes);
+  if (fresh.empty() && keys.size() >= join_texts) slices.join();
+  Result<std::size_t> count = std::size_t{0};
+  while (count && slices.next()) {
+    const auto added = here().add(slices.hashes(), or_null(fresh, slices.first()));
+    if (added)
+      *count += *added;
+    else
+      count = added.error();
+  }
+  // Nothing after a slice that was refused was added.
+  if (!count && slices.end() < fresh.size()) std::ranges::fill(fresh.subspan(slices.end()), false);
+  note_form(KeyForm::text, keys.empty(), count);
+  return count;
 }
 
 Result<std::size_t> AnySet::add_all(std::span<const Hash> hashes, std::span<bool> fresh) {
@@ -262,11 +281,11 @@ Result<std::size_t> AnySet::add_all(std::span<const Ordinal> ordinals, std::span
 
 Result<void> AnySet::may_contain_all(std::span<const std::string_view> keys,
                                      std::span<bool> answers) const {
-  const auto refused = in_slices(keys, [&](auto hashes, std::size_t first) {
-    const auto asked = here().ask(hashes, answers.data() + first);
-    return asked ? std::nullopt : std::optional(asked.error());
-  });
-  if (refused) return *refused;
+  if (auto fitting = expect_texts(); !fitting) return fitting.error();
+  TextSlices slices(keys, hasher_, here().row().wide_hashes);
+  while (slices.next())
+    if (auto asked = here().ask(slices.hashes(), answers.data() + slices.first()); !asked)
+      return asked.error();
   return {};
 }
 
@@ -281,13 +300,14 @@ Result<void> AnySet::may_contain_all(std::span<const Ordinal> ordinals,
 
 Result<std::size_t> AnySet::remove_all(std::span<const std::string_view> keys,
                                        std::span<bool> removed) {
+  if (auto fitting = expect_texts(); !fitting) return fitting.error();
+  TextSlices slices(keys, hasher_, here().row().wide_hashes);
   std::size_t count = 0;
-  const auto refused = in_slices(keys, [&](auto hashes, std::size_t first) {
-    const auto gone = here().remove(hashes, removed.empty() ? nullptr : removed.data() + first);
-    if (gone) count += *gone;
-    return gone ? std::nullopt : std::optional(gone.error());
-  });
-  if (refused) return *refused;
+  while (slices.next()) {
+    const auto gone = here().remove(slices.hashes(), or_null(removed, slices.first()));
+    if (!gone) return gone;
+    count += *gone;
+  }
   return count;
 }
 
@@ -301,11 +321,11 @@ Result<std::size_t> AnySet::remove_all(std::span<const Ordinal> ordinals, std::s
 
 Result<void> AnySet::counts(std::span<const std::string_view> keys,
                             std::span<std::uint64_t> counts) const {
-  const auto refused = in_slices(keys, [&](auto hashes, std::size_t first) {
-    const auto counted = here().count(hashes, counts.data() + first);
-    return counted ? std::nullopt : std::optional(counted.error());
-  });
-  if (refused) return *refused;
+  if (auto fitting = expect_texts(); !fitting) return fitting.error();
+  TextSlices slices(keys, hasher_, here().row().wide_hashes);
+  while (slices.next())
+    if (auto counted = here().count(slices.hashes(), counts.data() + slices.first()); !counted)
+      return counted.error();
   return {};
 }
 

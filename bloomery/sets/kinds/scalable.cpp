@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <bloomery/bits/prefix_streams.hpp>
+#include <bloomery/detail/sets/bulk/key_source.hpp>
 #include <bloomery/detail/sets/plan.hpp>
 #include <bloomery/sets/shown_bytes.hpp>
 
@@ -331,56 +332,65 @@ bool Scalable::may_contain_shared(Hash hash) const {
 
 namespace {
 
-// How many hashes after the step may be prefetched.
-constexpr std::size_t in_sight = 64;
-
-const std::uint64_t* words_of(std::span<const Hash> hashes) {
+const std::uint64_t* words_of(const Hash* hashes) {
   static_assert(sizeof(Hash) == sizeof(std::uint64_t));
-  return reinterpret_cast<const std::uint64_t*>(hashes.data());
+  return reinterpret_cast<const std::uint64_t*>(hashes);
 }
 
-void put_bools(std::uint64_t bits, std::size_t n, bool* answers) {
-  for (std::size_t i = 0; i < n; ++i) answers[i] = bits >> i & 1;
-}
+// The table as the pipeline prefetches it. Growing replaces what it prefetched for, but not often.
+struct Fetched {
+  using Input = Hash;
+  const QuotientTable& table;
+  Hash locate(Hash hash) const { return hash; }
+  [[gnu::always_inline]] void prefetch(Hash hash) const { table.call_for(hash.bits); }
+};
 
 }  // namespace
 
-// Same answers and same bytes as one by one: a step has no more keys than there is room for.
-Result<std::size_t> Scalable::add_all(std::span<const Hash> hashes, bool* fresh) {
-  std::size_t count = 0;
-  for (std::size_t done = 0; done < hashes.size();) {
-    const std::size_t n = std::min<std::size_t>(
-        {step_keys, hashes.size() - done, room_ - std::min(room_, table_.entries())});
+// Same answers and same bytes as one by one: a step of the table has no more keys than there is
+// room for. Where there is no room, or no slot for a key, that key is added alone, which grows.
+CutStep Scalable::add_step(const Hash* hashes, std::size_t n, std::size_t ahead) {
+  CutStep step;
+  while (step.taken < n) {
+    const Hash* const next = hashes + step.taken;
+    const std::size_t some =
+        std::min<std::size_t>(n - step.taken, room_ - std::min(room_, table_.entries()));
     std::size_t taken = 0;
-    if (n != 0) {
-      const std::size_t ahead = std::min(in_sight, hashes.size() - done - n);
-      const std::uint64_t bits = table_.add_step(words_of(hashes) + done, n, ahead, &taken);
-      const auto some = static_cast<std::size_t>(std::popcount(bits));
-      if (fresh != nullptr) put_bools(bits, taken, fresh + done);
-      adds_ += some;
-      count += some;
-      done += taken;
+    if (some != 0) {
+      const std::uint64_t bits = table_.add_step(words_of(next), some, ahead, &taken);
+      adds_ += static_cast<std::size_t>(std::popcount(bits));
+      step.answers |= bits << step.taken;
+      step.taken += taken;
     }
-    if (n != 0 && taken == n) continue;
-    // No room, or no slot for this one.
-    const Added added = add(hashes[done]);
-    if (added == Added::full) {
-      auto why = grow();
-      return why ? full_error() : why.error();
-    }
-    if (fresh != nullptr) fresh[done] = added == Added::fresh;
-    count += added == Added::fresh;
-    ++done;
+    if (some != 0 && taken == some) continue;
+    const Added added = add(next[taken]);
+    if (added == Added::full) return step;
+    step.answers |= std::uint64_t{added == Added::fresh} << step.taken;
+    ++step.taken;
   }
-  return count;
+  return step;
+}
+
+Result<std::size_t> Scalable::add_all(std::span<const Hash> hashes, bool* fresh) {
+  const Fetched fetched{table_};
+  const ReadyInputs<Hash> source(hashes);
+  const auto adding = [&](const Hash* inputs, std::size_t n, std::size_t ahead) {
+    return add_step(inputs, n, ahead);
+  };
+  const Piped piped = fresh == nullptr
+                          ? pipeline(fetched, source, step_keys, adding, CountOnly{})
+                          : pipeline(fetched, source, step_keys, adding, ToBools(fresh));
+  if (piped.taken == hashes.size()) return piped.yes;
+  const auto why = grow();
+  return why ? full_error() : why.error();
 }
 
 void Scalable::may_contain_all(std::span<const Hash> hashes, bool* answers) const {
-  for (std::size_t done = 0; done < hashes.size(); done += step_keys) {
-    const std::size_t n = std::min(step_keys, hashes.size() - done);
-    const std::size_t ahead = std::min(in_sight, hashes.size() - done - n);
-    put_bools(table_.ask_step(words_of(hashes) + done, n, ahead), n, answers + done);
-  }
+  const auto asking = [&](const Hash* inputs, std::size_t n, std::size_t ahead) {
+    return table_.ask_step(words_of(inputs), n, ahead);
+  };
+  const Fetched fetched{table_};
+  pipeline(fetched, ReadyInputs<Hash>(hashes), step_keys, asking, ToBools(answers));
 }
 
 // -- what it tells --------------------------------------------------------------------------------

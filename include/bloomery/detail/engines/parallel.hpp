@@ -108,7 +108,7 @@ Result<std::size_t> add_all_parallel(K& kind, const Source& source, unsigned thr
       for (std::size_t part; (part = next_part++) < plan.parts;)
         for (const auto& from : shares)
           count += walk_part<K>(from, part, [&](const auto& inputs) {
-            return add_all(kind, inputs, CountOnly{}, lookahead_of<K>());
+            return pipeline(kind, inputs, lookahead_of<K>(), adding(kind), CountOnly{}).yes;
           });
       fresh += count;
       all_walked.arrive_and_wait();

@@ -154,13 +154,26 @@ class Owned {
     return kind_.may_contain_shared(kind_.locate(input));
   }
 
-  // Adds the keys of a source in order and hands the answers to a sink (batch.hpp). Where only the
-  // count is wanted and the set is large, the keys are partitioned by cache line first.
+  // Adds the keys of a source in order and hands the answers to a sink (bulk/batch.hpp); returns
+  // how many were surely new. Where only the count is wanted and the set is large, the keys are
+  // partitioned by cache line first. A kind that can be full may stop with an Error; the keys
+  // before it are in.
   template <KeySource<Input> Source, class Sink>
-  requires(!Bounded<K>) std::size_t add_all(const Source& source, Sink&& sink) {
-    const std::size_t count = added_all(source, sink);
-    ledger_.adds += count;
-    return count;
+  auto add_from(const Source& source, Sink&& sink)
+      -> std::conditional_t<Bounded<K>, Result<std::size_t>, std::size_t> {
+    if constexpr (OneLined<K> && std::same_as<std::decay_t<Sink>, CountOnly>)
+      if (kind_.has_one_line() && partition_pays(kind_.lines(), source.size()))
+        if (const auto count = add_all_partitioned(kind_, source)) {
+          ledger_.adds += *count;
+          return *count;
+        }
+    const Piped piped = pipeline(kind_, source, lookahead_for(kind_), adding(kind_), sink);
+    ledger_.adds += piped.yes;
+    if constexpr (Bounded<K>)
+      if (piped.taken != source.size())
+        return Error{Code::full,
+                     "the set is full and could not take a key; those before it are in the set"};
+    return piped.yes;
   }
   // The same, partitioned by cache line at any size; an Error when scratch memory is refused.
   template <KeySource<Input> Source>
@@ -171,13 +184,13 @@ class Owned {
     if (count) ledger_.adds += *count;
     return count;
   }
-  // Returns how many may be there.
+  // Returns how many may be there. Keys without a place are not.
   template <KeySource<Input> Source, class Sink>
-  std::size_t may_contain_all(const Source& source, Sink&& sink) const {
+  std::size_t ask_from(const Source& source, Sink&& sink) const {
     if constexpr (OneLined<K> && !Ranged<K> && std::same_as<std::decay_t<Sink>, CountOnly>)
       if (kind_.has_one_line() && partition_pays(kind_.lines(), source.size()))
         if (const auto count = count_partitioned(kind_, source)) return *count;
-    return detail::may_contain_all(kind_, source, sink);
+    return pipeline(kind_, source, lookahead_for(kind_), asking(kind_), sink).yes;
   }
 
   // Why this set cannot remove, or nullptr. Check it before the verbs below.
@@ -199,27 +212,18 @@ class Owned {
   }
   // Returns how many were there.
   template <KeySource<Input> Source, class Sink>
-  std::size_t remove_all(const Source& source, Sink&& sink) requires Removable<K> {
+  std::size_t remove_from(const Source& source, Sink&& sink) requires Removable<K> {
     return detail::remove_all(
         kind_, source, [&](Input input) { return remove(input); }, sink);
   }
 
-  // As the composites: a bool per input, none if null. A kind that can be full may stop with an
-  // Error; the keys before it are in.
+  // As the composites: a bool per input, none if null.
   Result<std::size_t> add_all(std::span<const Input> inputs, bool* fresh) {
-    if constexpr (Bounded<K>) {
-      const AddedUntilFull so_far = add_until_full(kind_, inputs, fresh);
-      ledger_.adds += so_far.fresh;
-      if (so_far.added == inputs.size()) return so_far.fresh;
-      return Error{Code::full,
-                   "the set is full and could not take a key; those before it are in the set"};
-    } else {
-      return fresh == nullptr ? add_all(ReadyInputs<Input>(inputs), CountOnly{})
-                              : add_all(ReadyInputs<Input>(inputs), ToBools(fresh));
-    }
+    if (fresh == nullptr) return add_from(ReadyInputs<Input>(inputs), CountOnly{});
+    return add_from(ReadyInputs<Input>(inputs), ToBools(fresh));
   }
   void may_contain_all(std::span<const Input> inputs, bool* answers) const {
-    detail::may_contain_all(kind_, ReadyInputs<Input>(inputs), ToBools(answers));
+    ask_from(ReadyInputs<Input>(inputs), ToBools(answers));
   }
 
   // Equal shapes, or an Error that names the field.
@@ -352,14 +356,6 @@ class Owned {
       kind_ = K({.low = 1, .high = 0}, {});
     else
       std::memset(static_cast<void*>(&kind_), 0, sizeof kind_);
-  }
-
-  template <class Source, class Sink>
-  std::size_t added_all(const Source& source, Sink&& sink) {
-    if constexpr (OneLined<K> && std::same_as<std::decay_t<Sink>, CountOnly>)
-      if (kind_.has_one_line() && partition_pays(kind_.lines(), source.size()))
-        if (const auto count = add_all_partitioned(kind_, source)) return *count;
-    return detail::add_all(kind_, source, sink);
   }
 
   // How many of `keys` different keys are expected to be false positives when they are added: the

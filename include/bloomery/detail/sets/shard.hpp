@@ -68,7 +68,9 @@ class Shard {
     const auto source = source_of(body_->kind(), all, hasher_);
     for (const auto& key : all) mine(input_from<Hash>(key, hasher_));
     gate_->note_shared(form_of<std::ranges::range_value_t<Keys>, K>);
-    const std::size_t fresh = detail::add_all(body_->kind(), source, CountOnly{});
+    K& kind = body_->kind();
+    const std::size_t fresh =
+        pipeline(kind, source, lookahead_for(kind), adding(kind), CountOnly{}).yes;
     fresh_ += fresh;
     return fresh;
   }

@@ -6,20 +6,24 @@
 //             add / ask   prefetched      hashed
 //             a step      64 at most      a step more
 //
-// The keys come from a source (key_source.hpp); the answers of a step, up to 64 bits, go to a
-// sink. Kinds with kernels of their own (Batched) are handed whole steps.
-// Limits:  a kind that can be full (Bounded) is added to by add_until_full, which tells where it
-//          stopped.
+// The keys come from a source (key_source.hpp); adding() or asking() says what is done with a
+// step of them, and its answers, up to 64 bits, go to a sink:
+//
+//    pipeline(kind, source, lookahead_for(kind), adding(kind), CountOnly{})
+//
+// Kinds with kernels of their own (Batched) are handed whole steps.
+// Limits:  a kind that can be full (Bounded) may stop the pipeline, which tells where.
 // Threads: as the kind's add and may_contain.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
+#include <type_traits>
 
 #include <bloomery/detail/bits/kernels.hpp>
 #include <bloomery/detail/sets/bulk/key_source.hpp>
@@ -29,7 +33,7 @@ namespace bloomery::inline v0::detail {
 
 // How far ahead a kind prefetches at most: K::lookahead for kinds whose keys wait at several
 // places, otherwise a step.
-template <Kind K>
+template <class K>
 constexpr std::size_t lookahead_of() {
   if constexpr (requires { K::lookahead; })
     return K::lookahead;
@@ -46,14 +50,20 @@ std::size_t lookahead_for(const K& kind) {
     return lookahead_of<K>();
 }
 
-// Calls use(i) for the first n of the inputs, each after the input `ahead` places later was
-// prefetched; bit i of the answer is the result of use(i).
-template <Kind K, class Use>
-std::uint64_t step(const K& kind, const typename K::Input* inputs, std::size_t n, std::size_t ahead,
-                   Use&& use) {
+// A step that ended early: `taken` inputs were used, the next one finds no room.
+struct CutStep {
+  std::uint64_t answers = 0;
+  std::size_t taken = 0;
+};
+
+// Calls use(input) for the first n of the inputs, each after the input `ahead` places later was
+// prefetched; bit i of the answer is the result of use(inputs[i]).
+template <class K, class Use>
+std::uint64_t step_one_by_one(const K& kind, const typename K::Input* inputs, std::size_t n,
+                              std::size_t ahead, Use&& use) {
   std::uint64_t answers = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    if constexpr (Prefetchable<K>)
+    if constexpr (requires { kind.prefetch(kind.locate(inputs[i])); })
       if (ahead != 0) kind.prefetch(kind.locate(inputs[i + ahead]));
     answers |= std::uint64_t{use(inputs[i])} << i;
   }
@@ -62,27 +72,29 @@ std::uint64_t step(const K& kind, const typename K::Input* inputs, std::size_t n
 
 // Adds n <= 64 inputs in order; `ahead` more follow them in the array. Bit i: input i was new.
 template <Addable K>
-std::uint64_t add_step(K& kind, const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
+auto adding(K& kind) {
+  using Input = typename K::Input;
   if constexpr (Batched<K>)
-    return kind.add_step(inputs, n, ahead);
+    return &K::add_step;
+  else if constexpr (Bounded<K>)
+    return [&kind](const Input* inputs, std::size_t n, std::size_t ahead)
+        __attribute__((always_inline)) {
+      CutStep step;
+      for (; step.taken < n; ++step.taken) {
+        if (ahead != 0) kind.prefetch(kind.locate(inputs[step.taken + ahead]));
+        const Added added = kind.add(kind.locate(inputs[step.taken]));
+        if (added == Added::full) break;
+        step.answers |= std::uint64_t{added == Added::fresh} << step.taken;
+      }
+      return step;
+    };
   else
-    return detail::step(kind, inputs, n, ahead, [&](const typename K::Input& input) {
-      return kind.add(kind.locate(input)) == Added::fresh;
-    });
-}
-
-template <Kind K>
-std::uint64_t ask_step(const K& kind, const typename K::Input* inputs, std::size_t n,
-                       std::size_t ahead) {
-  if constexpr (Batched<K>)
-    return kind.ask_step(inputs, n, ahead);
-  else
-    return detail::step(kind, inputs, n, ahead, [&](const typename K::Input& input) {
-      if constexpr (requires { kind.may_contain_fetched(kind.locate(input)); })
-        return kind.may_contain_fetched(kind.locate(input));
-      else
-        return kind.may_contain(kind.locate(input));
-    });
+    return [&kind](const Input* inputs, std::size_t n, std::size_t ahead)
+        __attribute__((always_inline)) {
+      return step_one_by_one(kind, inputs, n, ahead, [&](const Input& input) {
+        return kind.add(kind.locate(input)) == Added::fresh;
+      });
+    };
 }
 
 // The asking half of a pipeline for kinds that keep slots.
@@ -108,18 +120,45 @@ class SlotAsker {
   typename K::Slots slots_{};
 };
 
+// Bit i: input i may be there.
+template <Kind K>
+auto asking(const K& kind) {
+  using Input = typename K::Input;
+  if constexpr (SlotKeeping<K>)
+    return SlotAsker<K>(kind);
+  else if constexpr (Batched<K>)
+    return &K::ask_step;
+  else
+    return [&kind](const Input* inputs, std::size_t n, std::size_t ahead)
+        __attribute__((always_inline)) {
+      return step_one_by_one(kind, inputs, n, ahead, [&](const Input& input) {
+        if constexpr (requires { kind.may_contain_fetched(kind.locate(input)); })
+          return kind.may_contain_fetched(kind.locate(input));
+        else
+          return kind.may_contain(kind.locate(input));
+      });
+    };
+}
+
+// What came of a pipeline: how many inputs were used, all unless a step ended early, and how many
+// answers are yes.
+struct Piped {
+  std::size_t taken = 0;
+  std::size_t yes = 0;
+};
+
 // Calls take(inputs, n, ahead) -> answers for step after step, and sink(index of the first, n,
-// answers) for its answers. If take has begin(inputs, n), that is called for the first inputs
-// instead of a prefetch. `lookahead`: lookahead_of<K>() at most.
-template <Kind K, KeySource<typename K::Input> Source, class Take, class Sink>
-void pipeline(const K& kind, const Source& source, std::size_t lookahead, Take&& take,
-              Sink&& sink) {
+// answers) for its answers; keys without a place have no for an answer. `take` is a member of the
+// kind, or anything that can be called; if it has begin(inputs, n), that is called for the first
+// inputs instead of a prefetch. `lookahead`: lookahead_of<K>() at most.
+template <class K, KeySource<typename K::Input> Source, class Take, class Sink>
+Piped pipeline(K& kind, const Source& source, std::size_t lookahead, Take take, Sink&& sink) {
   using Input = typename K::Input;
   const std::size_t size = source.size();
   const auto call_for = [&](const Input* inputs, std::size_t n) __attribute__((always_inline)) {
     if constexpr (requires { take.begin(inputs, n); })
       take.begin(inputs, n);
-    else if constexpr (Prefetchable<K>)
+    else if constexpr (requires { kind.prefetch(kind.locate(*inputs)); })
       for (std::size_t i = 0; i < n; ++i) kind.prefetch(kind.locate(inputs[i]));
   };
   // A step prefetches as many inputs as are ahead of it. Near the end fewer are ahead than before,
@@ -130,6 +169,23 @@ void pipeline(const K& kind, const Source& source, std::size_t lookahead, Take&&
       if (ahead < lookahead && n + ahead > lookahead)
         call_for(inputs + lookahead, n + ahead - lookahead);
   };
+  Piped piped;
+  // Takes the n inputs after those that were taken; true when all were.
+  const auto take_step = [&](const Input* inputs, std::size_t n, std::size_t ahead)
+      __attribute__((always_inline)) {
+    CutStep step{0, n};
+    if constexpr (std::is_member_function_pointer_v<Take>)
+      step.answers = (kind.*take)(inputs, n, ahead);
+    else if constexpr (std::same_as<decltype(take(inputs, n, ahead)), CutStep>)
+      step = take(inputs, n, ahead);
+    else
+      step.answers = take(inputs, n, ahead);
+    step.answers &= source.have_place(piped.taken, n);
+    piped.yes += static_cast<std::size_t>(std::popcount(step.answers));
+    sink(piped.taken, step.taken, step.answers);
+    piped.taken += step.taken;
+    return step.taken == n;
+  };
   if constexpr (requires { source.inputs(); }) {
     // The inputs lie there already.
     const Input* const inputs = source.inputs();
@@ -138,7 +194,7 @@ void pipeline(const K& kind, const Source& source, std::size_t lookahead, Take&&
       const std::size_t n = std::min(step_keys, size - done);
       const std::size_t ahead = std::min(lookahead, size - done - n);
       call_for_the_rest(inputs + done, n, ahead);
-      sink(done, n, take(inputs + done, n, ahead));
+      if (!take_step(inputs + done, n, ahead)) break;
     }
   } else {
     // A window slides over the inputs: made, not yet used. It moves back to the start of its buffer
@@ -156,11 +212,12 @@ void pipeline(const K& kind, const Source& source, std::size_t lookahead, Take&&
       source.make(made, more, room.data() + (window - room.data()) + (made - done));
       made += more;
       call_for_the_rest(window, n, made - done - n);
-      sink(done, n, take(window, n, made - done - n));
+      if (!take_step(window, n, made - done - n)) break;
       done += n;
       window += n;
     }
   }
+  return piped;
 }
 
 // -- where answers go ----------------------------------------------------------------------------
@@ -204,119 +261,42 @@ class ToMask {
 };
 static_assert(step_keys == 64, "a step is a word of a mask");
 
-// -- the verbs ----------------------------------------------------------------------------------
-
-// Adds every key in order; returns how many were surely new.
-template <Addable K, KeySource<typename K::Input> Source, class Sink>
-requires(!Bounded<K>) std::size_t
-    add_all(K& kind, const Source& source, Sink&& sink, std::size_t lookahead) {
-  std::size_t count = 0;
-  pipeline(
-      kind, source, lookahead,
-      [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
-        return add_step(kind, inputs, n, ahead);
-      },
-      [&](std::size_t first, std::size_t n, std::uint64_t bits) {
-        count += static_cast<std::size_t>(std::popcount(bits));
-        sink(first, n, bits);
-      });
-  return count;
-}
-
-template <Addable K, KeySource<typename K::Input> Source, class Sink>
-requires(!Bounded<K>) std::size_t add_all(K& kind, const Source& source, Sink&& sink) {
-  return add_all(kind, source, sink, lookahead_for(kind));
-}
-
-struct AddedUntilFull {
-  std::size_t added = 0;
-  std::size_t fresh = 0;  // of those
-};
-
-// Adds inputs in order up to the first that finds no room. fresh[i], unless null, tells of input i.
-template <Bounded K>
-AddedUntilFull add_until_full(K& kind, std::span<const typename K::Input> inputs, bool* fresh) {
-  constexpr std::size_t lookahead = lookahead_of<K>();
-  const std::size_t n = inputs.size();
-  for (std::size_t i = 0; i < std::min(lookahead, n); ++i) kind.prefetch(kind.locate(inputs[i]));
-  AddedUntilFull so_far;
-  for (; so_far.added < n; ++so_far.added) {
-    const std::size_t i = so_far.added;
-    if (i + lookahead < n) kind.prefetch(kind.locate(inputs[i + lookahead]));
-    const Added added = kind.add(kind.locate(inputs[i]));
-    if (added == Added::full) break;
-    so_far.fresh += added == Added::fresh;
-    if (fresh != nullptr) fresh[i] = added == Added::fresh;
-  }
-  return so_far;
-}
-
-// Asks for every key; returns how many may be there. Keys without a place are not.
-template <Kind K, KeySource<typename K::Input> Source, class Sink>
-std::size_t may_contain_all(const K& kind, const Source& source, Sink&& sink,
-                            std::size_t lookahead) {
-  std::size_t count = 0;
-  const auto counted = [&](std::size_t first, std::size_t n, std::uint64_t bits) {
-    bits &= source.have_place(first, n);
-    count += static_cast<std::size_t>(std::popcount(bits));
-    sink(first, n, bits);
-  };
-  if constexpr (SlotKeeping<K>)
-    pipeline(kind, source, lookahead, SlotAsker<K>(kind), counted);
-  else
-    pipeline(
-        kind, source, lookahead,
-        [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
-          return ask_step(kind, inputs, n, ahead);
-        },
-        counted);
-  return count;
-}
-template <Kind K, KeySource<typename K::Input> Source, class Sink>
-std::size_t may_contain_all(const K& kind, const Source& source, Sink&& sink) {
-  return may_contain_all(kind, source, sink, lookahead_for(kind));
-}
+// -- verbs of a few kinds ------------------------------------------------------------------------
 
 // counts[i] is how often key i was added, by what the kind knows; 0 for keys without a place.
 template <Countable K, KeySource<typename K::Input> Source>
 void count_all(const K& kind, const Source& source, std::uint64_t* counts) {
+  using Input = typename K::Input;
   std::uint64_t* next = counts;
-  pipeline(
-      kind, source, lookahead_for(kind),
-      [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
-        return detail::step(kind, inputs, n, ahead, [&](const typename K::Input& input) {
-          return (*next++ = kind.count(kind.locate(input))) != 0;
-        });
-      },
-      [&](std::size_t first, std::size_t n, std::uint64_t) {
-        const std::uint64_t inside = source.have_place(first, n);
-        for (std::size_t i = 0; i < n; ++i)
-          if (((inside >> i) & 1) == 0) counts[first + i] = 0;
-      });
+  const auto count_step = [&](const Input* inputs, std::size_t n, std::size_t ahead) {
+    return step_one_by_one(kind, inputs, n, ahead, [&](const Input& input) {
+      return (*next++ = kind.count(kind.locate(input))) != 0;
+    });
+  };
+  pipeline(kind, source, lookahead_for(kind), count_step,
+           [&](std::size_t first, std::size_t n, std::uint64_t) {
+             const std::uint64_t inside = source.have_place(first, n);
+             for (std::size_t i = 0; i < n; ++i)
+               if (((inside >> i) & 1) == 0) counts[first + i] = 0;
+           });
 }
 
 // Calls remove(input) -> bool for every key that has a place, in order, and prefetches the next
 // ones; returns how many were there.
 template <Removable K, KeySource<typename K::Input> Source, class Remove, class Sink>
 std::size_t remove_all(const K& kind, const Source& source, Remove&& remove, Sink&& sink) {
-  std::size_t count = 0;
+  using Input = typename K::Input;
   std::size_t done = 0;
-  pipeline(
-      kind, source, lookahead_for(kind),
-      [&](const typename K::Input* inputs, std::size_t n, std::size_t ahead) {
-        std::uint64_t inside = source.have_place(done, n);
-        done += n;
-        return detail::step(kind, inputs, n, ahead, [&](const typename K::Input& input) {
-          const bool has_place = (inside & 1) != 0;
-          inside >>= 1;
-          return has_place && remove(input);
-        });
-      },
-      [&](std::size_t first, std::size_t n, std::uint64_t bits) {
-        count += static_cast<std::size_t>(std::popcount(bits));
-        sink(first, n, bits);
-      });
-  return count;
+  const auto remove_step = [&](const Input* inputs, std::size_t n, std::size_t ahead) {
+    std::uint64_t inside = source.have_place(done, n);
+    done += n;
+    return step_one_by_one(kind, inputs, n, ahead, [&](const Input& input) {
+      const bool has_place = (inside & 1) != 0;
+      inside >>= 1;
+      return has_place && remove(input);
+    });
+  };
+  return pipeline(kind, source, lookahead_for(kind), remove_step, sink).yes;
 }
 
 }  // namespace bloomery::inline v0::detail

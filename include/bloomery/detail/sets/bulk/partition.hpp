@@ -267,12 +267,12 @@ Result<std::size_t> in_partitions(const K& kind, const Source& source, Take&& ta
   return count;
 }
 
-// Adds every key; returns how many were surely new. Same bytes and same count as add_all. A slice
+// Adds every key; returns how many were surely new. Same bytes and same count as in order. A slice
 // stays in the cache, however large the set.
 template <OneLined K, KeySource<typename K::Input> Source>
 Result<std::size_t> add_all_partitioned(K& kind, const Source& source) {
   return in_partitions(kind, source, [&](const ReadyInputs<typename K::Input>& inputs) {
-    return add_all(kind, inputs, CountOnly{}, lookahead_of<K>());
+    return pipeline(kind, inputs, lookahead_of<K>(), adding(kind), CountOnly{}).yes;
   });
 }
 
@@ -281,7 +281,7 @@ Result<std::size_t> add_all_partitioned(K& kind, const Source& source) {
 template <OneLined K, KeySource<typename K::Input> Source>
 Result<std::size_t> count_partitioned(const K& kind, const Source& source) {
   return in_partitions(kind, source, [&](const ReadyInputs<typename K::Input>& inputs) {
-    return may_contain_all(kind, inputs, CountOnly{}, lookahead_of<K>());
+    return pipeline(kind, inputs, lookahead_of<K>(), asking(kind), CountOnly{}).yes;
   });
 }
 

@@ -25,6 +25,7 @@
 #include <tuple>
 
 #include <bloomery/detail/bits/quotient_table.hpp>
+#include <bloomery/detail/sets/bulk/batch.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/parts.hpp>
 #include <bloomery/detail/sets/shape_fields.hpp>
@@ -95,6 +96,8 @@ class Scalable {
   Result<void> lay_out(const Lengths& held, std::uint64_t room_wanted, unsigned quotient_bits,
                        Pour&& pour_into);
   Result<void> grow();
+  // Adds up to 64 hashes, and grows; cut where that fails.
+  CutStep add_step(const Hash* hashes, std::size_t n, std::size_t ahead);
   Error full_error() const;
 
   QuotientTable table_;

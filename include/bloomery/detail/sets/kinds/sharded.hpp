@@ -27,6 +27,7 @@
 
 #include <bloomery/detail/bits/kernels.hpp>
 #include <bloomery/detail/hash/budget.hpp>
+#include <bloomery/detail/sets/bulk/batch.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
 #include <bloomery/detail/sets/parts.hpp>
@@ -166,12 +167,14 @@ class Sharded {
   std::uint64_t add_step(const Hash* hashes, std::size_t n, std::size_t ahead) {
     if (shape_.lines == 1) [[likely]]
       return whole_.add_step(hashes, n, ahead);
-    return step(hashes, n, ahead, [&](Hash hash) { return add(locate(hash)) == Added::fresh; });
+    return step_one_by_one(*this, hashes, n, ahead,
+                           [&](Hash hash) { return add(locate(hash)) == Added::fresh; });
   }
   std::uint64_t ask_step(const Hash* hashes, std::size_t n, std::size_t ahead) const {
     if (shape_.lines == 1) [[likely]]
       return whole_.ask_step(hashes, n, ahead);
-    return step(hashes, n, ahead, [&](Hash hash) { return may_contain(locate(hash)); });
+    return step_one_by_one(*this, hashes, n, ahead,
+                           [&](Hash hash) { return may_contain(locate(hash)); });
   }
 
   std::size_t lookahead_now() const { return whole_.lookahead_now(); }
@@ -212,16 +215,6 @@ class Sharded {
   std::span<std::byte> shard_bytes(std::uint64_t shard) const {
     const std::uint64_t stride = shape_.blocks * line_bytes;
     return whole_.bytes_lent().subspan(shard * stride, stride);
-  }
-
-  template <class Use>
-  std::uint64_t step(const Hash* hashes, std::size_t n, std::size_t ahead, Use&& use) const {
-    std::uint64_t answers = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      prefetch(locate(hashes[i + ahead]));
-      answers |= std::uint64_t{use(hashes[i])} << i;
-    }
-    return answers;
   }
 
   Shape shape_;
