@@ -153,7 +153,7 @@ struct Piped {
 // kind, or anything that can be called; if it has begin(inputs, n), that is called for the first
 // inputs instead of a prefetch. `lookahead`: lookahead_of<K>() at most.
 template <class K, KeySource<typename K::Input> Source, class Take, class Sink>
-Piped pipeline(K& kind, const Source& source, std::size_t lookahead, Take take, Sink&& sink) {
+Piped pipeline(K& kind, const Source& source, std::size_t lookahead, Take&& take, Sink&& sink) {
   using Input = typename K::Input;
   const std::size_t size = source.size();
   const auto call_for = [&](const Input* inputs, std::size_t n) __attribute__((always_inline)) {
@@ -175,7 +175,7 @@ Piped pipeline(K& kind, const Source& source, std::size_t lookahead, Take take, 
   const auto take_step = [&](const Input* inputs, std::size_t n, std::size_t ahead)
       __attribute__((always_inline)) {
     CutStep step{0, n};
-    if constexpr (std::is_member_function_pointer_v<Take>)
+    if constexpr (std::is_member_function_pointer_v<std::decay_t<Take>>)
       step.answers = (kind.*take)(inputs, n, ahead);
     else if constexpr (std::same_as<decltype(take(inputs, n, ahead)), CutStep>)
       step = take(inputs, n, ahead);
