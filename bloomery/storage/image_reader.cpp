@@ -1,4 +1,4 @@
-// open_image and verify_image: bytes from outside, believed only after they are checked.
+// read_image and verify_image: bytes from outside, believed only after they are checked.
 //
 //    8 KiB: superblocks -> directory -> layout  |  mapping -> padding, table -> chunks
 //           nothing here is trusted             |  every offset is known to lie in the file
@@ -10,19 +10,12 @@
 #include <vector>
 
 #include <bloomery/detail/hash/xxh3.hpp>
-#include <bloomery/file.hpp>
 #include <bloomery/image.hpp>
 #include <bloomery/storage/image_layout.hpp>
+#include <bloomery/storage/image_source.hpp>
 
-namespace bloomery::inline v0 {
-
-using namespace detail;
+namespace bloomery::inline v0::detail {
 namespace {
-
-using detail::Directory;
-using detail::Layout;
-using detail::Region;
-using detail::Superblock;
 
 // Sentences about one file.
 struct About {
@@ -50,16 +43,14 @@ struct Head {
   Layout layout;
 };
 
-using Slots = std::array<std::byte, 2 * detail::slot_bytes>;
+using Slots = std::array<std::byte, 2 * slot_bytes>;
 
-std::span<const std::byte, detail::slot_bytes> slot_of(const Slots& slots, std::size_t slot) {
-  return std::span<const std::byte, detail::slot_bytes>(slots.data() + slot * detail::slot_bytes,
-                                                        detail::slot_bytes);
+std::span<const std::byte, slot_bytes> slot_of(const Slots& slots, std::size_t slot) {
+  return std::span<const std::byte, slot_bytes>(slots.data() + slot * slot_bytes, slot_bytes);
 }
 
 bool starts_with_magic(std::span<const std::byte> bytes) {
-  return bytes.size() >= detail::magic.size() &&
-         std::memcmp(bytes.data(), detail::magic.data(), detail::magic.size()) == 0;
+  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
 
 // The first bytes of a file that is not an image, made printable.
@@ -78,20 +69,18 @@ std::string quoted(std::span<const std::byte> bytes) {
 
 // -- superblocks ----------------------------------------------------------------------------------
 
-Result<void> check_magic(const About& about, const StoredFile& file, const Slots& slots) {
-  const std::uint64_t size = file.size_bytes();
+Result<void> check_magic(const About& about, const ImageSource& source, const Slots& slots) {
+  const std::uint64_t size = source.size_bytes();
   const auto bytes = std::span(slots).first(std::min<std::uint64_t>(size, slots.size()));
   if (bytes.empty()) return about.not_ours("it is empty");
   if (starts_with_magic(bytes)) {
-    if (size >= detail::least_image_bytes) return {};
+    if (size >= least_image_bytes) return {};
     return about.damaged("it is cut off after " + std::to_string(size) + " bytes");
   }
   // The second slot shows that it was ours, and so does a magic that a text-mode copy has changed.
-  const bool second =
-      bytes.size() == slots.size() && starts_with_magic(bytes.subspan(detail::slot_bytes));
+  const bool second = bytes.size() == slots.size() && starts_with_magic(bytes.subspan(slot_bytes));
   constexpr std::size_t telling = 5;
-  const bool same =
-      std::memcmp(bytes.data(), detail::magic.data(), std::min(bytes.size(), telling)) == 0;
+  const bool same = std::memcmp(bytes.data(), magic.data(), std::min(bytes.size(), telling)) == 0;
   if (same && size < telling)
     return about.damaged("it is cut off after " + std::to_string(size) + " bytes");
   if (second || same)
@@ -102,12 +91,12 @@ Result<void> check_magic(const About& about, const StoredFile& file, const Slots
 Result<void> check_version(const About& about, const Slots& slots) {
   // Magic, version and mark: all that every later format keeps in its place.
   constexpr std::size_t lasting_bytes = 16;
-  if (std::memcmp(slots.data(), slots.data() + detail::slot_bytes, lasting_bytes) != 0)
+  if (std::memcmp(slots.data(), slots.data() + slot_bytes, lasting_bytes) != 0)
     return about.damaged("its two superblocks differ");
-  const Superblock block = detail::decode_slot(slot_of(slots, 0));
-  if (block.mark == __builtin_bswap32(detail::endianness_mark))
+  const Superblock block = decode_slot(slot_of(slots, 0));
+  if (block.mark == __builtin_bswap32(endianness_mark))
     return about.unsupported("its numbers are big-endian");
-  if (block.mark != detail::endianness_mark) return about.damaged("its byte order mark is neither");
+  if (block.mark != endianness_mark) return about.damaged("its byte order mark is neither");
   if (block.major > 1)
     return about.unsupported("it was written by a newer version, in format " +
                              std::to_string(block.major) + "; this one reads format 1");
@@ -119,15 +108,15 @@ Result<void> check_slots(const About& about, const Slots& slots) {
   for (std::size_t slot = 0; slot < 2; ++slot) {
     const auto bytes = slot_of(slots, slot);
     std::uint64_t sum = 0;
-    std::memcpy(&sum, bytes.data() + detail::slot_sum_at, sizeof sum);
-    if (sum != detail::slot_sum(bytes, slot))
+    std::memcpy(&sum, bytes.data() + slot_sum_at, sizeof sum);
+    if (sum != slot_sum(bytes, slot))
       return about.damaged(std::string("superblock ") + "AB"[slot] +
                            " does not match its checksum");
   }
-  if (std::memcmp(slots.data(), slots.data() + detail::slot_bytes, detail::slot_sum_at) != 0)
+  if (std::memcmp(slots.data(), slots.data() + slot_bytes, slot_sum_at) != 0)
     return about.damaged("its two superblocks differ");
   const auto bytes = slot_of(slots, 0);
-  const auto again = detail::encode_slot(detail::decode_slot(bytes), 0);
+  const auto again = encode_slot(decode_slot(bytes), 0);
   if (std::memcmp(again.data(), bytes.data(), again.size()) != 0)
     return about.damaged("an unused byte of its superblock is not zero");
   return {};
@@ -139,10 +128,10 @@ Result<void> check_usable(const About& about, const Superblock& block, std::uint
   if (block.incompat != 0)
     return about.unsupported("it uses features (flags " + std::to_string(block.incompat) +
                              ") that came later");
-  if (block.state == detail::State::building) return about.damaged("it was never finished");
-  if (block.state == detail::State::live)
+  if (block.state == State::building) return about.damaged("it was never finished");
+  if (block.state == State::live)
     return about.unsupported("it is a live set, which can only be added to in place");
-  if (block.state != detail::State::sealed) return about.damaged("its state is unknown");
+  if (block.state != State::sealed) return about.damaged("its state is unknown");
   if (block.file_bytes != size)
     return about.damaged("it should have " + std::to_string(block.file_bytes) + " bytes and has " +
                          std::to_string(size));
@@ -151,7 +140,6 @@ Result<void> check_usable(const About& about, const Superblock& block, std::uint
 }
 
 Result<void> check_hash(const About& about, const Superblock& block) {
-  using detail::HashId;
   if (block.hash != HashId::xxh3_64 && block.hash != HashId::siphash_1_3)
     return about.unsupported("its hash function " +
                              std::to_string(static_cast<unsigned>(block.hash)) + " came later");
@@ -163,41 +151,38 @@ Result<void> check_hash(const About& about, const Superblock& block) {
   return {};
 }
 
-Result<Superblock> read_superblock(const About& about, const StoredFile& file) {
+Result<Superblock> read_superblock(const About& about, const ImageSource& source) {
   Slots slots{};
-  const auto there = std::min<std::uint64_t>(file.size_bytes(), slots.size());
-  if (auto done = file.read(0, std::span(slots).first(there)); !done) return done.error();
-  if (auto sound = check_magic(about, file, slots); !sound) return sound.error();
+  const auto there = std::min<std::uint64_t>(source.size_bytes(), slots.size());
+  if (auto done = source.read(0, std::span(slots).first(there)); !done) return done.error();
+  if (auto sound = check_magic(about, source, slots); !sound) return sound.error();
   if (auto sound = check_version(about, slots); !sound) return sound.error();
   if (auto sound = check_slots(about, slots); !sound) return sound.error();
-  const Superblock block = detail::decode_slot(slot_of(slots, 0));
-  if (auto sound = check_usable(about, block, file.size_bytes()); !sound) return sound.error();
+  const Superblock block = decode_slot(slot_of(slots, 0));
+  if (auto sound = check_usable(about, block, source.size_bytes()); !sound) return sound.error();
   if (auto sound = check_hash(about, block); !sound) return sound.error();
   return block;
 }
 
 // -- directory and layout -------------------------------------------------------------------------
 
-Result<Directory> read_directory(const About& about, const StoredFile& file,
+Result<Directory> read_directory(const About& about, const ImageSource& source,
                                  const Superblock& block) {
-  constexpr std::uint64_t most_bytes = detail::directory_head_bytes +
-                                       detail::record_bytes * detail::most_records +
-                                       detail::most_note_bytes;
+  constexpr std::uint64_t most_bytes =
+      directory_head_bytes + record_bytes * most_records + most_note_bytes;
   const Region& place = block.directory;
-  if (place.offset != detail::directory_at ||
-      place.length > std::min(most_bytes, file.size_bytes() - detail::directory_at))
+  if (place.offset != directory_at ||
+      place.length > std::min(most_bytes, source.size_bytes() - directory_at))
     return about.damaged("its directory is not where it must be, or too long");
   std::vector<std::byte> bytes(static_cast<std::size_t>(place.length));
-  if (auto done = file.read(place.offset, bytes); !done) return done.error();
+  if (auto done = source.read(place.offset, bytes); !done) return done.error();
   if (xxh3_64(bytes.data(), bytes.size(), 0) != block.directory_sum)
     return about.damaged("its directory does not match its checksum");
-  auto directory = detail::decode_directory(bytes);
+  auto directory = decode_directory(bytes);
   if (!directory) return about.wrapped(directory.error());
-  if (auto sound = detail::check_form(directory->parts); !sound)
-    return about.wrapped(sound.error());
+  if (auto sound = check_form(directory->parts); !sound) return about.wrapped(sound.error());
   for (std::size_t i = 0; i < directory->payloads.size(); ++i) {
-    const auto sound =
-        detail::check_record(directory->parts.parts[i], directory->payloads[i].length, i);
+    const auto sound = check_record(directory->parts.parts[i], directory->payloads[i].length, i);
     if (!sound) return about.wrapped(sound.error());
   }
   if (directory->key && block.mode == HashMode::fast)
@@ -210,14 +195,14 @@ Result<Layout> read_layout(const About& about, const Superblock& block,
                            const Directory& directory) {
   std::vector<std::uint64_t> lengths;
   for (const Region& payload : directory.payloads) lengths.push_back(payload.length);
-  auto layout = detail::lay_out(block.directory.length, lengths);
+  auto layout = lay_out(block.directory.length, lengths);
   if (!layout) return about.damaged("its payloads are longer than any file");
   for (std::size_t i = 0; i < lengths.size(); ++i)
     if (directory.payloads[i] != layout->payloads[i])
       return about.damaged("payload " + std::to_string(i) + " starts at " +
                            std::to_string(directory.payloads[i].offset) + " instead of " +
                            std::to_string(layout->payloads[i].offset));
-  if (block.table != layout->table || block.chunk_bytes != detail::chunk_bytes)
+  if (block.table != layout->table || block.chunk_bytes != chunk_bytes)
     return about.damaged("its chunk table does not fit its payloads");
   if (block.file_bytes != layout->file_bytes)
     return about.damaged("its payloads take " + std::to_string(layout->file_bytes) +
@@ -225,10 +210,10 @@ Result<Layout> read_layout(const About& about, const Superblock& block,
   return std::move(*layout);
 }
 
-Result<Head> read_head(const About& about, const StoredFile& file) {
-  const auto block = read_superblock(about, file);
+Result<Head> read_head(const About& about, const ImageSource& source) {
+  const auto block = read_superblock(about, source);
   if (!block) return block.error();
-  auto directory = read_directory(about, file, *block);
+  auto directory = read_directory(about, source, *block);
   if (!directory) return directory.error();
   auto layout = read_layout(about, *block, *directory);
   if (!layout) return layout.error();
@@ -245,9 +230,9 @@ Result<void> check_padding(const About& about, const Layout& layout,
   std::vector<Region> regions = {layout.directory, layout.table};
   regions.insert(regions.end(), layout.payloads.begin(), layout.payloads.end());
   regions.push_back({layout.file_bytes, 0});
-  std::uint64_t at = detail::directory_at;
+  std::uint64_t at = directory_at;
   for (const Region& region : regions) {
-    if (!detail::all_zero(image.subspan(at, region.offset - at)))
+    if (!all_zero(image.subspan(at, region.offset - at)))
       return about.damaged("the padding before byte " + std::to_string(region.offset) +
                            " is not zero");
     at = region.end();
@@ -257,22 +242,22 @@ Result<void> check_padding(const About& about, const Layout& layout,
 
 // Of a mapping four mebibytes are loaded at a time, so that a disk that cannot read becomes an
 // Error here and not a signal at the first question.
-Result<void> check_chunks(const About& about, const StoredFile* mapped, const Head& head,
+Result<void> check_chunks(const About& about, const ImageSource* mapped, const Head& head,
                           std::span<const std::byte> image) {
-  constexpr std::size_t piece_bytes = 64 * detail::chunk_bytes;
+  constexpr std::size_t piece_bytes = 64 * chunk_bytes;
   const std::byte* next_sum = image.data() + head.layout.table.offset;
   std::uint64_t chunk = 0;
   for (const Region& payload : head.layout.payloads) {
     const auto bytes = image.subspan(payload.offset, payload.length);
-    for (std::size_t at = 0; at < bytes.size(); at += detail::chunk_bytes, ++chunk, next_sum += 8) {
+    for (std::size_t at = 0; at < bytes.size(); at += chunk_bytes, ++chunk, next_sum += 8) {
       if (mapped != nullptr && at % piece_bytes == 0) {
         const auto piece = bytes.subspan(at, std::min(piece_bytes, bytes.size() - at));
         if (auto done = mapped->load(piece); !done) return done.error();
       }
-      const auto length = std::min<std::size_t>(detail::chunk_bytes, bytes.size() - at);
+      const auto length = std::min<std::size_t>(chunk_bytes, bytes.size() - at);
       std::uint64_t sum = 0;
       std::memcpy(&sum, next_sum, sizeof sum);
-      if (detail::chunk_sum(bytes.subspan(at, length), head.block.uuid, chunk) != sum)
+      if (chunk_sum(bytes.subspan(at, length), head.block.uuid, chunk) != sum)
         return about.damaged("the " + std::to_string(length) + " bytes from byte " +
                              std::to_string(payload.offset + at) +
                              " on do not match their checksum");
@@ -281,21 +266,21 @@ Result<void> check_chunks(const About& about, const StoredFile* mapped, const He
   return {};
 }
 
-Result<Memory> read_checked(const About& about, const StoredFile& file, const Head& head,
+Result<Memory> read_checked(const About& about, const ImageSource& source, const Head& head,
                             const OpenOptions& options) {
   const bool whole = options.verify == Verify::checksums;
   const bool copied = options.bytes == Bytes::copied;
-  auto image = copied ? file.copy() : file.map(whole ? Reading::whole : Reading::scattered);
+  auto image = source.all(options);
   if (!image) return image.error();
   const auto bytes = std::as_const(*image).bytes();
   const auto table = bytes.subspan(head.layout.table.offset, head.layout.table.length);
   if (!copied)
-    if (auto done = file.load(table); !done) return done.error();
+    if (auto done = source.load(table); !done) return done.error();
   if (xxh3_64(table.data(), table.size(), 0) != head.block.table_sum)
     return about.damaged("its chunk table does not match its checksum");
   if (auto sound = check_padding(about, head.layout, bytes); !sound) return sound.error();
   if (whole)
-    if (auto sound = check_chunks(about, copied ? nullptr : &file, head, bytes); !sound)
+    if (auto sound = check_chunks(about, copied ? nullptr : &source, head, bytes); !sound)
       return sound.error();
   return image;
 }
@@ -332,23 +317,14 @@ Parts take_parts(Head& head, const Memory& memory) {
 
 }  // namespace
 
-bool is_image(const std::filesystem::path& path) {
-  const auto file = StoredFile::open(path);
-  std::array<std::uint8_t, detail::magic.size()> begins{};
-  if (!file || file->size_bytes() < begins.size()) return false;
-  const auto read = file->read(0, std::as_writable_bytes(std::span(begins)));
-  return read && begins == detail::magic;
-}
-
-Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& options) {
-  const About about{path.string()};
-  const auto file = StoredFile::open(path);
-  if (!file) return file.error();
-  auto head = read_head(about, *file);
+Result<Image> image_from(const std::string& name, const ImageSource& source,
+                         const OpenOptions& options) {
+  const About about{name};
+  auto head = read_head(about, source);
   if (!head) return head.error();
   const auto hasher = make_hasher(about, *head, options.key);
   if (!hasher) return hasher.error();
-  const auto memory = read_checked(about, *file, *head, options);
+  const auto memory = read_checked(about, source, *head, options);
   if (!memory) return memory.error();
 
   Image image;
@@ -361,16 +337,28 @@ Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& o
   return image;
 }
 
-Result<VerifiedImage> verify_image(const std::filesystem::path& path) {
-  const About about{path.string()};
-  const auto file = StoredFile::open(path);
-  if (!file) return file.error();
-  auto head = read_head(about, *file);
+Result<VerifiedImage> verified_from(const std::string& name, const ImageSource& source) {
+  const About about{name};
+  auto head = read_head(about, source);
   if (!head) return head.error();
-  const auto memory = read_checked(about, *file, *head, {});
+  const auto memory = read_checked(about, source, *head, {});
   if (!memory) return memory.error();
-  return VerifiedImage{file->size_bytes(), take_parts(*head, *memory),
+  return VerifiedImage{source.size_bytes(), take_parts(*head, *memory),
                        std::move(head->directory.rules)};
 }
 
-}  // namespace bloomery::inline v0
+Result<std::uint64_t> image_length(const std::string& name, std::span<const std::byte> begins) {
+  const About about{name};
+  const BytesSource source(begins);
+  if (begins.size() < least_image_bytes || !starts_with_magic(begins))
+    return read_superblock(about, source).error();
+  Slots slots;
+  std::memcpy(slots.data(), begins.data(), slots.size());
+  if (auto sound = check_version(about, slots); !sound) return sound.error();
+  if (auto sound = check_slots(about, slots); !sound) return sound.error();
+  const Superblock block = decode_slot(slot_of(slots, 0));
+  if (auto sound = check_usable(about, block, block.file_bytes); !sound) return sound.error();
+  return block.file_bytes;
+}
+
+}  // namespace bloomery::inline v0::detail

@@ -16,8 +16,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <iosfwd>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <bloomery/detail/sets/parts.hpp>
 #include <bloomery/error.hpp>
@@ -83,6 +86,15 @@ Result<void> save_image(const std::filesystem::path& path, const Image& image,
 // Code::not_ours, unsupported or damaged: something is wrong with the bytes. io: they cannot be
 // read. mismatch: the secret key is missing or wrong.
 Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& options = {});
+// The same bytes, at hand and on streams: for blocks of other files, messages, object stores. A
+// secret key is among them, unless it is kept elsewhere. Opened from them, a set has a copy.
+Result<std::vector<std::byte>> image_bytes(const Image& image);
+Result<void> write_image(std::ostream& out, const Image& image);
+// The bytes must be one whole image and no more.
+Result<Image> read_image(std::span<const std::byte> bytes, const OpenOptions& options = {});
+// From the position of the stream on; what follows the image is not read.
+Result<Image> read_image(std::istream& in, const OpenOptions& options = {});
+
 // Does the file begin like an image? False when it cannot be read.
 bool is_image(const std::filesystem::path& path);
 // What can be read of an image without its secret key.
