@@ -7,7 +7,7 @@
 # A shared library exports what its public headers declare. A source file without a header of its
 # name under include/ defines private names only, unless it is listed here.
 set(bloomery_defines_public
-  any_set_build image_files image_stream image_writer line_counts redis_epochs)
+  any_set_build any_set_files image_files image_stream image_writer line_counts redis_epochs)
 
 file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/bloomery/*.hpp")
 set(bloomery_public_stems ${bloomery_defines_public})

@@ -8,9 +8,12 @@
 // Threads: one adds; any number may ask while nobody adds.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,6 +33,9 @@ namespace bloomery::inline v0 {
 using detail::Added;
 using detail::KindId;
 
+struct Image;
+struct OpenOptions;
+struct SaveOptions;
 namespace detail {
 class Cascade;
 }  // namespace detail
@@ -89,6 +95,21 @@ class AnySet {
   // Checks one part without reading its payload: the kind is known, the shape is valid, and the
   // payload has exactly this length.
   static Result<void> check_part(const detail::Part& part, std::uint64_t payload_bytes);
+
+  // Files, bytes and streams (image.hpp): the image tells the kind. A file is mapped privately:
+  // changes stay in memory until they are saved. What is read from bytes or a stream is copied.
+  static Result<AnySet> open(const std::filesystem::path& path);
+  static Result<AnySet> open(const std::filesystem::path& path, const OpenOptions& options);
+  static Result<AnySet> open(std::istream& in);
+  static Result<AnySet> open(std::istream& in, const OpenOptions& options);
+  static Result<AnySet> from_bytes(std::span<const std::byte> bytes);
+  static Result<AnySet> from_bytes(std::span<const std::byte> bytes, const OpenOptions& options);
+  // The file is the old one or the new one, never half of it.
+  Result<void> save(const std::filesystem::path& path) const;
+  Result<void> save(const std::filesystem::path& path, const SaveOptions& options) const;
+  Result<void> save(std::ostream& out) const;
+  // What the file would hold: for blocks of other files, messages, object stores.
+  Result<std::vector<std::byte>> to_bytes() const;
 
   AnySet(AnySet&&) noexcept;
   AnySet& operator=(AnySet&&) noexcept;
@@ -194,6 +215,10 @@ class AnySet {
                                              const detail::HashSource& source, Hasher hasher,
                                              const detail::Crew& crew);
 
+  // bloomery/storage/any_set_files.cpp
+  static Result<AnySet> of(const std::string& name, Result<Image> image);
+  Result<Image> image() const;
+
   // Throws std::logic_error when the set was moved from.
   Body& here() const;
   // Same kind and same sort of keys, or an Error that names what differs.
@@ -205,6 +230,8 @@ class AnySet {
   std::unique_ptr<Body> body_;
   Hasher hasher_;
   KeyRules rules_;
+  std::array<std::uint8_t, 16> uuid_ = {};  // of the image it was opened from; zero: none
+  bool key_is_elsewhere_ = false;           // the secret key was not in that image
 };
 
 }  // namespace bloomery::inline v0
