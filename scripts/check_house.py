@@ -354,8 +354,14 @@ class House:
             errors = [line for line in ran.stderr.splitlines() if "error:" in line]
             return errors[0].strip() if errors else ran.stderr.strip()[:200]
 
-        offered = ("include/", "bloomery/", "adapters/")
-        headers = [p for p in self.sources if p.startswith(offered) and p.endswith(".hpp")]
+        # Those behind the public line are included first by the source files of their name.
+        headers = [
+            path
+            for path in self.sources
+            if path.endswith(".hpp")
+            and path.startswith(("include/", "adapters/"))
+            and not path.startswith(PUBLIC + "detail/")
+        ]
         with concurrent.futures.ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
             for path, error in zip(headers, pool.map(compile_alone, headers)):
                 if error:
