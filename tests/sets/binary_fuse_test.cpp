@@ -19,6 +19,10 @@
 namespace bloomery::detail {
 namespace {
 
+// What the register and the pipelines find in this kind.
+static_assert(Buildable<BinaryFuse> && Estimable<BinaryFuse> && Prefetchable<BinaryFuse> &&
+              SlotKeeping<BinaryFuse> && !Addable<BinaryFuse>);
+
 using Hashes = std::vector<Hash>;
 using Fuse = Built<BinaryFuse>;
 

@@ -14,6 +14,11 @@
 namespace bloomery::detail {
 namespace {
 
+// What the register and the pipelines find in this kind.
+static_assert(SharedAddable<Bitmap> && Removable<Bitmap> && Mergeable<Bitmap> &&
+              Estimable<Bitmap> && Ranged<Bitmap> && Exact<Bitmap> && Prefetchable<Bitmap> &&
+              OneLined<Bitmap>);
+
 using Members = std::set<std::uint64_t>;
 
 Members members_of(const Set<Bitmap>& map) {

@@ -14,6 +14,11 @@
 namespace bloomery::detail {
 namespace {
 
+// What the register and the pipelines find in this kind.
+static_assert(SharedAddable<BlockedBloom> && Mergeable<BlockedBloom> && Estimable<BlockedBloom> &&
+              Prefetchable<BlockedBloom> && Batched<BlockedBloom> && OneLined<BlockedBloom> &&
+              SimplyShaped<BlockedBloom>);
+
 using Shape = BlockedBloom::Shape;
 
 Words words_of(Memory& memory) {

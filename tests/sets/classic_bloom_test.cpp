@@ -12,6 +12,10 @@
 namespace bloomery::detail {
 namespace {
 
+// What the register and the pipelines find in this kind.
+static_assert(SharedAddable<ClassicBloom> && Mergeable<ClassicBloom> && Estimable<ClassicBloom> &&
+              Prefetchable<ClassicBloom>);
+
 TEST(ClassicBloom, PlanIsTheTextbookFormulaRoundedUpToLines) {
   for (const std::uint64_t keys : {1, 7, 100, 12'345, 1'000'000})
     for (const double rate : {0.5, 0.1, 0.01, 1e-3, 1e-6, 1e-11}) {

@@ -16,6 +16,11 @@
 namespace bloomery::detail {
 namespace {
 
+// What the register and the pipelines find in this kind.
+static_assert(SharedAddable<CountingBloom> && Removable<CountingBloom> &&
+              Countable<CountingBloom> && Mergeable<CountingBloom> && Estimable<CountingBloom> &&
+              Prefetchable<CountingBloom>);
+
 using Model = MultisetModel<CountingBloom>;
 
 // Full to twice its capacity with single copies: no counter sticks.

@@ -13,6 +13,10 @@
 namespace bloomery::detail {
 namespace {
 
+// What the register and the pipelines find in this kind.
+static_assert(Addable<Cuckoo> && Removable<Cuckoo> && Bounded<Cuckoo> && Estimable<Cuckoo> &&
+              Prefetchable<Cuckoo>);
+
 // A kind with memory of its own, of any shape.
 class Made {
  public:

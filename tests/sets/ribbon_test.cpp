@@ -18,6 +18,10 @@
 namespace bloomery::detail {
 namespace {
 
+// What the register and the pipelines find in this kind.
+static_assert(Buildable<Ribbon> && !Addable<Ribbon> && Estimable<Ribbon> && Prefetchable<Ribbon> &&
+              SlotKeeping<Ribbon>);
+
 using Hashes = std::vector<Hash>;
 
 Hashes hashes_of(std::uint64_t first, std::uint64_t count) {

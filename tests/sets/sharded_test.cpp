@@ -16,6 +16,10 @@
 namespace bloomery::detail {
 namespace {
 
+// What the register and the pipelines find in this kind.
+static_assert(SharedAddable<Sharded> && Mergeable<Sharded> && Estimable<Sharded> &&
+              Prefetchable<Sharded> && Batched<Sharded> && OneLined<Sharded>);
+
 std::vector<std::uint64_t> integers(std::uint64_t first, std::uint64_t count) {
   return numbered_keys<Sharded>({}, first, count);
 }

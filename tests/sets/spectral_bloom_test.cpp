@@ -18,6 +18,10 @@
 namespace bloomery::detail {
 namespace {
 
+// What the register and the pipelines find in this kind.
+static_assert(Addable<SpectralBloom> && Removable<SpectralBloom> && Countable<SpectralBloom> &&
+              Mergeable<SpectralBloom> && Estimable<SpectralBloom> && Prefetchable<SpectralBloom>);
+
 using Model = MultisetModel<SpectralBloom>;
 
 TEST(SpectralBloom, WithRemovalAsAMultisetCountsNothingTooLowAndEmptiesToTheByte) {

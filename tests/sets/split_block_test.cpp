@@ -14,6 +14,11 @@
 namespace bloomery::detail {
 namespace {
 
+// What the register and the pipelines find in this kind.
+static_assert(SharedAddable<SplitBlock> && Mergeable<SplitBlock> && Estimable<SplitBlock> &&
+              Prefetchable<SplitBlock> && Batched<SplitBlock> && OneLined<SplitBlock> &&
+              SimplyShaped<SplitBlock>);
+
 Hash parquet_hash(std::string_view key) { return {XXH64(key.data(), key.size(), 0)}; }
 
 // Red means: filters no longer interchange with Parquet, Arrow, Impala and DuckDB.

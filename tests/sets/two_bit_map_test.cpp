@@ -13,6 +13,11 @@
 namespace bloomery::detail {
 namespace {
 
+// What the register and the pipelines find in this kind.
+static_assert(SharedAddable<TwoBitMap> && Removable<TwoBitMap> && Countable<TwoBitMap> &&
+              Mergeable<TwoBitMap> && Estimable<TwoBitMap> && Ranged<TwoBitMap> &&
+              Exact<TwoBitMap> && Prefetchable<TwoBitMap> && OneLined<TwoBitMap>);
+
 Seen seen_of(unsigned count) {
   return count == 0 ? Seen::never : count == 1 ? Seen::once : Seen::many;
 }

@@ -22,6 +22,10 @@
 namespace bloomery::detail {
 namespace {
 
+// What the register and the pipelines find in this kind.
+static_assert(Addable<WindowBloom> && Forgetting<WindowBloom> && Estimable<WindowBloom> &&
+              Prefetchable<WindowBloom>);
+
 constexpr std::uint64_t first_stranger = std::uint64_t{1} << 40;
 
 std::uint64_t strangers_passing(const Set<WindowBloom>& set, std::uint64_t count) {

@@ -17,6 +17,12 @@ using namespace detail;
 
 namespace {
 
+template <class... K>
+constexpr bool all_are_kinds(KindList<K...>) {
+  return (Kind<K> && ...);
+}
+static_assert(all_are_kinds(PlainKinds{}), "a kind of the register lacks a name of concepts.hpp");
+
 using detail::row_of;
 using detail::takes_ordinals;
 using detail::wrong_input;

@@ -147,7 +147,4 @@ class BinaryFuse {
   const std::byte* payload_;
 };
 
-static_assert(Buildable<BinaryFuse> && Estimable<BinaryFuse> && Prefetchable<BinaryFuse> &&
-              SlotKeeping<BinaryFuse> && !Addable<BinaryFuse>);
-
 }  // namespace bloomery::inline v0::detail

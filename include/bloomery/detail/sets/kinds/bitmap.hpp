@@ -181,8 +181,4 @@ class Bitmap {
   Words words_;
 };
 
-static_assert(SharedAddable<Bitmap> && Removable<Bitmap> && Mergeable<Bitmap> &&
-              Estimable<Bitmap> && Ranged<Bitmap> && Exact<Bitmap> && Prefetchable<Bitmap> &&
-              OneLined<Bitmap>);
-
 }  // namespace bloomery::inline v0::detail

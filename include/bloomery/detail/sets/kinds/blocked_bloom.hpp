@@ -296,8 +296,4 @@ class BlockedBloom {
   LoneView lone_;
 };
 
-static_assert(SharedAddable<BlockedBloom> && Mergeable<BlockedBloom> && Estimable<BlockedBloom> &&
-              Prefetchable<BlockedBloom> && Batched<BlockedBloom> && OneLined<BlockedBloom> &&
-              SimplyShaped<BlockedBloom>);
-
 }  // namespace bloomery::inline v0::detail

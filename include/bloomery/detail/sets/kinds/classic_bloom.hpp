@@ -177,7 +177,4 @@ class ClassicBloom {
   Words words_;
 };
 
-static_assert(SharedAddable<ClassicBloom> && Mergeable<ClassicBloom> && Estimable<ClassicBloom> &&
-              Prefetchable<ClassicBloom>);
-
 }  // namespace bloomery::inline v0::detail

@@ -177,8 +177,4 @@ class CountingBloom {
   Counters counters_;
 };
 
-static_assert(SharedAddable<CountingBloom> && Removable<CountingBloom> &&
-              Countable<CountingBloom> && Mergeable<CountingBloom> && Estimable<CountingBloom> &&
-              Prefetchable<CountingBloom>);
-
 }  // namespace bloomery::inline v0::detail

@@ -310,7 +310,4 @@ class Cuckoo {
   std::uint64_t highest_ = 0;  // the highest
 };
 
-static_assert(Addable<Cuckoo> && Removable<Cuckoo> && Bounded<Cuckoo> && Estimable<Cuckoo> &&
-              Prefetchable<Cuckoo>);
-
 }  // namespace bloomery::inline v0::detail

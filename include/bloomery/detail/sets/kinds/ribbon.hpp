@@ -168,7 +168,4 @@ class Ribbon {
   unsigned depth_ = 0;                           // layers that there are
 };
 
-static_assert(Buildable<Ribbon> && !Addable<Ribbon> && Estimable<Ribbon> && Prefetchable<Ribbon> &&
-              SlotKeeping<Ribbon>);
-
 }  // namespace bloomery::inline v0::detail

@@ -221,7 +221,4 @@ class Sharded {
   BlockedBloom whole_;
 };
 
-static_assert(SharedAddable<Sharded> && Mergeable<Sharded> && Estimable<Sharded> &&
-              Prefetchable<Sharded> && Batched<Sharded> && OneLined<Sharded>);
-
 }  // namespace bloomery::inline v0::detail

@@ -202,7 +202,4 @@ class SpectralBloom {
   Counters counters_;
 };
 
-static_assert(Addable<SpectralBloom> && Removable<SpectralBloom> && Countable<SpectralBloom> &&
-              Mergeable<SpectralBloom> && Estimable<SpectralBloom> && Prefetchable<SpectralBloom>);
-
 }  // namespace bloomery::inline v0::detail

@@ -211,8 +211,4 @@ class SplitBlock {
   const Kernels* row_;  // for callers that are compiled for any CPU
 };
 
-static_assert(SharedAddable<SplitBlock> && Mergeable<SplitBlock> && Estimable<SplitBlock> &&
-              Prefetchable<SplitBlock> && Batched<SplitBlock> && OneLined<SplitBlock> &&
-              SimplyShaped<SplitBlock>);
-
 }  // namespace bloomery::inline v0::detail

@@ -219,8 +219,4 @@ class TwoBitMap {
   Words words_;
 };
 
-static_assert(SharedAddable<TwoBitMap> && Removable<TwoBitMap> && Countable<TwoBitMap> &&
-              Mergeable<TwoBitMap> && Estimable<TwoBitMap> && Ranged<TwoBitMap> &&
-              Exact<TwoBitMap> && Prefetchable<TwoBitMap> && OneLined<TwoBitMap>);
-
 }  // namespace bloomery::inline v0::detail

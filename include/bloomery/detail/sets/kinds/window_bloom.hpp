@@ -270,7 +270,4 @@ class WindowBloom {
   std::uint64_t* words_;
 };
 
-static_assert(Addable<WindowBloom> && Forgetting<WindowBloom> && Estimable<WindowBloom> &&
-              Prefetchable<WindowBloom>);
-
 }  // namespace bloomery::inline v0::detail
