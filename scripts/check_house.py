@@ -65,6 +65,9 @@ MOST_COLUMNS = 100
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 INTRINSIC_HEADER = re.compile(r"(\w*intrin\.h|arm_neon\.h)$")
 INTRINSIC = re.compile(r"\b(_mm\d*_\w+|__m(?:128|256|512)[di]?|__mmask\d+)\b")
+KIND_NUMBER = re.compile(r'\bKindId\s+id\s*{\s*(\d+)\s*,\s*"([^"]+)"')
+# From here on numbers are forms of image, not kinds of a part.
+FIRST_FORM = 1000
 KIND_ID = re.compile(r'\bKindId\s+id\s*(?:=\s*KindId\s*)?[{(=][^;"]*"([^"]+)"')
 
 MMAP = re.compile(r"\bmmap\s*\(")
@@ -216,6 +219,19 @@ class House:
             word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])", re.IGNORECASE)
             if (self.root / "docs").is_dir() and not any(map(word.search, headings)):
                 self.say(path, 1, f"the kind '{name}' has no heading in docs/kinds.md")
+            self.check_kind_listed(path)
+
+    # The lists of kinds that people write: the public names and the numbers in files.
+    def check_kind_listed(self, path):
+        public = self.sources.get(PUBLIC + "kinds.hpp")
+        if public and f"// {stem(path)}.hpp\n" not in public.text:
+            line = f"using detail::...;  // {stem(path)}.hpp"
+            self.say(path, 1, f"has no name in {PUBLIC}kinds.hpp: {line}")
+        format_file = self.root / "docs/format.md"
+        numbered = format_file.read_text(encoding="utf-8") if format_file.is_file() else None
+        for number, name in KIND_NUMBER.findall(self.sources[path].text):
+            if numbered and int(number) < FIRST_FORM and f"{number} {name}" not in numbered:
+                self.say(path, 1, f"docs/format.md does not list the kind number '{number} {name}'")
 
     def check_intrinsics(self):
         for source in self.sources.values():

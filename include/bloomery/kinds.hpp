@@ -5,15 +5,20 @@
 //    Bitmap         integers in a range, exact, sorted output               1 bit an integer
 //    TwoBitMap      integers: never, once or more often                     2 bits an integer
 //    BlockedBloom   any keys, a known number, speed                         9.95 bits a key at 1 %
-//    ClassicBloom the same, every bit counts, k cache misses 9.59 SplitBlock blocks with the bits
-//    of Parquet, Arrow and Impala 10.5 CountingBloom keys that are removed again 38.3 SpectralBloom
-//    how often did each key come? 8 to 32 times classic Cuckoo keys that are removed again, small
-//    10.5 WindowBloom the last n keys of a stream, or the last hours 23.1 BinaryFuse all keys known
-//    beforehand 8.0 Ribbon the same, every bit counts 6.75 Sharded blocked, in many small pieces
-//    with one owner each 9.95 BloomChain grows by adding filters; a good guess at the number see
-//    docs/kinds.md Scalable grows; nobody knows how many keys 14.7 to 19.5 Compact grows; a rate of
-//    n / 2^64 60 to 90 HashSet grows; keeps 128-bit hashes: no wrong answer 151 to 201 Cascade a
-//    block list and an allow list, no error on either as blocked and a little
+//    ClassicBloom   the same, every bit counts, k cache misses              9.59
+//    SplitBlock     blocks with the bits of Parquet, Arrow and Impala       10.5
+//    CountingBloom  keys that are removed again                             38.3
+//    SpectralBloom  how often did each key come?                            8 to 32 times classic
+//    Cuckoo         keys that are removed again, small                      10.5
+//    WindowBloom    the last n keys of a stream, or the last hours          23.1
+//    BinaryFuse     all keys known beforehand                               8.0
+//    Ribbon         the same, every bit counts                              6.75
+//    Sharded        blocked, in many small pieces with one owner each       9.95
+//    BloomChain     grows by adding filters; a good guess at the number     see docs/kinds.md
+//    Scalable       grows; nobody knows how many keys                       14.7 to 19.5
+//    Compact        grows; a rate of n / 2^64                               60 to 90
+//    HashSet        grows; keeps 128-bit hashes: no wrong answer            151 to 201
+//    Cascade        a block list and an allow list, no error on either      blocked and a list
 //
 // Contract: a kind is arithmetic on bytes that Set lends it; use it through Set or AnySet. Its law
 // and its limits are in the header named beside it below; docs/kinds.md says which to take.

@@ -15,13 +15,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import register
 from nasty_inputs import Record, ended
 
 BINARY = os.environ.get("BLOOMERY") or sys.exit("set BLOOMERY to the path of the command")
 SEED = int(sys.argv.pop()) if len(sys.argv) > 1 and sys.argv[-1].isdigit() else 20261117
 PATIENCE = 240  # seconds after which something hangs, on a machine with much else to do
 C_LOCALE = {**os.environ, "LC_ALL": "C"}
-EXACT_KINDS = ["compact", "hash-set"]
+EXACT_KINDS = register.nearly_exact()
 # What may stand on standard error beside a right answer.
 TOLD = re.compile(
     r"bloomery: warning: (\d[\d,]* (record|line)s? with an empty key |"

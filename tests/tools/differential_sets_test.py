@@ -12,16 +12,12 @@ import re
 import unittest
 
 import nasty_inputs
+import register
 from differential import (EXACT_KINDS, SEED, Differential, keyed, first_ones, normalised, run,
                           split_repeats, tool)
 from nasty_inputs import MARK, PIECES, Record, ended, lines_of
 
 # -- Sets ---------------------------------------------------------------------------------------
-
-LOSSY_KINDS = ["blocked", "classic", "split-block", "counting", "spectral", "cuckoo", "window",
-               "scalable",
-               "chain", "sharded", "fuse", "ribbon"]
-
 
 def stripped(line):
     """The key of a line in a set file: one carriage return at its end is not part of it."""
@@ -106,7 +102,7 @@ class Sets(Differential):
                 self.same(self.right("check", asked, exits=exits, input=content), ended(hits))
 
     def test_lossy_kinds_forget_no_member(self):
-        for kind in LOSSY_KINDS:
+        for kind in register.lossy():
             members, asked = self.two_lists()
             keys = {stripped(line) for line in members}
             rate = self.chance.choice(["30%", "1%", "1e-6"])

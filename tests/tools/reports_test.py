@@ -11,9 +11,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import register
+
 NUMBER = re.compile(r"\s*[-+]?[0-9][0-9,_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?\s*%?\s*")
-KINDS = ["bitmap", "two-bit", "classic", "blocked", "split-block", "counting", "spectral", "cuckoo",
-         "window", "fuse", "ribbon", "hash-set", "scalable", "chain", "sharded"]
 # Verbs that have no report.
 MUTE = {"help", "completions", "man"}
 
@@ -63,7 +63,7 @@ class Reports(unittest.TestCase):
         )
 
     def test_every_kind(self):
-        for kind in KINDS:
+        for kind in register.maps() + register.hashed():
             self.report("build", "--json", "--kind", kind, "-o", f"{kind}.set", "lines")
             told = self.report("info", "--json", f"{kind}.set")
             self.assertEqual(told["kind"], kind)

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -22,6 +23,18 @@
 #include <bloomery/sets/fold.hpp>
 
 namespace bloomery::inline v0::detail {
+
+// "classic, blocked and split-block"
+inline std::string foldable_kinds() {
+  std::vector<std::string_view> names;
+  AllKinds::for_each([&]<class K>() {
+    if constexpr (Foldable<K>) names.push_back(K::id.name);
+  });
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text.append(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ").append(names[i]);
+  return text;
+}
 
 template <class K>
 struct Holder : AnySet::Body {
@@ -155,10 +168,10 @@ struct Holder : AnySet::Body {
   }
 
   static Error no_fold() {
-    return {Code::unsound,
-            std::string(K::id.name) +
-                " sets cannot be folded; only classic, blocked and split-block have bits whose "
-                "neighbours can be joined: build a smaller set from the keys"};
+    return {Code::unsound, std::string(K::id.name) + " sets cannot be folded; only " +
+                               foldable_kinds() +
+                               " have bits whose neighbours can be joined: build a smaller set "
+                               "from the keys"};
   }
   Result<void> advance_to(std::uint64_t time, std::uint64_t span) override {
     if constexpr (Forgetting<K>)

@@ -1,10 +1,7 @@
 // The register: one line per kind. From it come --kind, the run-time table, the law tests and the
-// benchmark rows. Numbers are written into files: never changed, never used again.
-//
-//    1 bitmap   2 two-bit   3 classic   4 blocked   5 split-block   12 hash-set   13 scalable
-//    6 counting 7 spectral  8 cuckoo    9 window    10 fuse         11 ribbon
-//    14 compact
-//    1002 chain  1003 sharded  1004 cascade: forms of image (parts.hpp), not kinds of a part
+// benchmark rows. Numbers are written into files: never changed, never used again; docs/format.md
+// lists them. From 1000 on they are forms of image (parts.hpp), not kinds of a part.
+// See: ARCHITECTURE.md "Adding a kind".
 #pragma once
 
 #include <stdexcept>
@@ -47,9 +44,9 @@ using PlainKinds =
              SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon, Sharded>;
 // Sets built on other sets, or that grow: they take memory as they need it.
 using Composites = KindList<BloomChain, HashSet, Scalable, Compact, Cascade>;
-using AllKinds = KindList<Bitmap, TwoBitMap, ClassicBloom, BlockedBloom, SplitBlock, CountingBloom,
-                          SpectralBloom, Cuckoo, WindowBloom, BinaryFuse, Ribbon, Sharded,
-                          BloomChain, HashSet, Scalable, Compact, Cascade>;
+template <class... A, class... B>
+KindList<A..., B...> joined_kinds(KindList<A...>, KindList<B...>);
+using AllKinds = decltype(joined_kinds(PlainKinds{}, Composites{}));
 
 // What holds a set of this kind: the composite itself, or a plain kind with memory of its own.
 template <class K>
