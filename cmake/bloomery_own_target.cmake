@@ -10,3 +10,20 @@ function(bloomery_own_target target)
   endif()
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
 endfunction()
+
+# bloomery_precompile(TARGET [HEADERS...])   what most files of the target read is read once
+# bloomery_precompile(TARGET AS OTHER)       with the precompiled headers of OTHER
+#
+# Not with Clang, so that one build shows that each file includes what it uses; not with shared
+# libraries, whose options differ from one to the other.
+function(bloomery_precompile target)
+  if(BUILD_SHARED_LIBS OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  if(ARGC EQUAL 3 AND ARGV1 STREQUAL "AS")
+    target_precompile_headers(${target} REUSE_FROM ${ARGV2})
+  else()
+    target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <chrono> <functional>
+      <memory> <mutex> <optional> <span> <string> <string_view> <utility> <vector> ${ARGN})
+  endif()
+endfunction()
