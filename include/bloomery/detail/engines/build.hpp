@@ -7,16 +7,12 @@
 // Threads: the caller's and those that are started here; all have ended when a call returns.
 #pragma once
 
-#include <bloomery/detail/engines/parallel.hpp>
 #include <bloomery/detail/sets/build/build.hpp>
 #include <bloomery/detail/sets/build/crew.hpp>
+#include <bloomery/want.hpp>
 
 namespace bloomery::inline v0::detail {
 
-inline Crew crew_of(Threads threads) {
-  return {wanted_threads(threads), [](unsigned workers, const Crew::Work& work) {
-            if (!on_threads(workers, work)) work(0);
-          }};
-}
+Crew crew_of(Threads threads);
 
 }  // namespace bloomery::inline v0::detail
