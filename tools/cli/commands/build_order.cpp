@@ -17,9 +17,6 @@
 namespace bloomery::cli {
 namespace {
 
-// As that of dedup: of a million strangers, one passes.
-constexpr double default_rate = 1e-6;
-
 const KindRow& row_named(const std::string& name) {
   if (const KindRow* row = AnySet::find_row(name)) return *row;
   refuse(unknown_kind(name));

@@ -20,6 +20,9 @@
 
 namespace bloomery::cli {
 
+// The false-positive rate where none is given: one absent key in a million passes.
+inline constexpr double default_rate = 1e-6;
+
 // -n, -p, -m as typed.
 struct SizeFlags {
   Word keys;

@@ -14,7 +14,6 @@
 namespace bloomery::cli {
 namespace {
 
-constexpr double default_rate = 1e-6;
 // The program itself: its code, its libraries, the buffers of its outputs.
 constexpr std::uint64_t program_bytes = std::uint64_t{10} << 20;
 constexpr std::uint64_t least_keys_of_a_state = 1'000'000;
