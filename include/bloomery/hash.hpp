@@ -4,6 +4,21 @@
 //    integers    --> the same, over 8 little-endian bytes, sign-extended
 //    integers    --> Ordinal, unhashed, for the exact maps
 //
+// A type of your own is a key once a function says which integer, text or bytes it is hashed as.
+// The function lies in the namespace of the type, where argument-dependent lookup finds it:
+//
+//    namespace shop {
+//    struct Item { std::uint32_t store; std::uint32_t number; };
+//    std::uint64_t bloomery_key(const Item& item) {
+//      return std::uint64_t{item.store} << 32 | item.number;
+//    }
+//    }
+//    seen.add(shop::Item{7, 42});         the set holds integers, as after add(7 << 32 | 42)
+//
+// It may return anything that is a key by itself: std::string_view, std::string,
+// std::array<std::byte, 12>. A struct is never hashed as it lies in memory: padding bytes differ
+// between equal values, and a key would not be found again.
+//
 // The functions never change: a saved set is useless under another hash. The output of XXH3 is
 // frozen since libxxhash 0.8.0; hash_golden_test pins the values.
 // Limits:  `fast` does not protect against people who choose keys that collide; `hardened` does.
@@ -69,9 +84,17 @@ concept BytesKey = !TextKey<T> && std::ranges::contiguous_range<const T> &&
                    (std::same_as<std::ranges::range_value_t<T>, std::byte> ||
                     std::same_as<std::ranges::range_value_t<T>, unsigned char>);
 
+// Types with a function bloomery_key (see above), which is asked before anything else.
+template <class T>
+concept UserKey = (std::is_class_v<T> || std::is_enum_v<T>)&&requires(const T& key) {
+  requires IntegerKey<std::remove_cvref_t<decltype(bloomery_key(key))>> ||
+      TextKey<std::remove_cvref_t<decltype(bloomery_key(key))>> ||
+      BytesKey<std::remove_cvref_t<decltype(bloomery_key(key))>>;
+};
+
 // What a Set takes as a key and hashes itself.
 template <class T>
-concept Hashable = IntegerKey<T> || TextKey<T> || BytesKey<T>;
+concept Hashable = IntegerKey<T> || TextKey<T> || BytesKey<T> || UserKey<T>;
 
 enum class HashMode : std::uint8_t {
   fast = 1,      // XXH3-64 with a public seed
@@ -96,7 +119,9 @@ class Hasher {
 
   template <Hashable T>
   Hash operator()(const T& key) const {
-    if constexpr (IntegerKey<T>) {
+    if constexpr (UserKey<T>) {
+      return (*this)(bloomery_key(key));
+    } else if constexpr (IntegerKey<T>) {
       return of_word(widen(key));
     } else if constexpr (TextKey<T>) {
       const std::string_view text = key;
@@ -109,7 +134,9 @@ class Hasher {
   // The same where mode() is known to be fast.
   template <Hashable T>
   Hash fast(const T& key) const {
-    if constexpr (IntegerKey<T>) {
+    if constexpr (UserKey<T>) {
+      return fast(bloomery_key(key));
+    } else if constexpr (IntegerKey<T>) {
       return {detail::xxh3_of_word(widen(key), flip_)};
     } else if constexpr (TextKey<T>) {
       const std::string_view text = key;
@@ -121,7 +148,9 @@ class Hasher {
 
   template <Hashable T>
   WideHash wide(const T& key) const {
-    if constexpr (IntegerKey<T>) {
+    if constexpr (UserKey<T>) {
+      return wide(bloomery_key(key));
+    } else if constexpr (IntegerKey<T>) {
       const std::uint64_t word = widen(key);
       return wide_of_bytes(&word, sizeof word);
     } else if constexpr (TextKey<T>) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <bloomery/error.hpp>
@@ -35,6 +36,31 @@ constexpr std::string_view name_of(KeyForm form) {
 }
 
 namespace detail {
+
+// What a key of this type is hashed as: what bloomery_key returns, or the key itself.
+template <class T>
+struct PlainKeyOf {
+  using type = T;
+};
+template <UserKey T>
+struct PlainKeyOf<T> {
+  using type = std::remove_cvref_t<decltype(bloomery_key(std::declval<const T&>()))>;
+};
+template <class T>
+using PlainKey = typename PlainKeyOf<T>::type;
+
+template <UserKey T>
+decltype(auto) plain_key(const T& key) {
+  return bloomery_key(key);
+}
+template <class T>
+const T& plain_key(const T& key) {
+  return key;
+}
+
+// What a set notes of keys of this type that it hashes.
+template <Hashable T>
+inline constexpr KeyForm hashed_form = IntegerKey<PlainKey<T>> ? KeyForm::u64 : KeyForm::text;
 
 // The form of a set that held `before` and is given one more.
 constexpr KeyForm joined(KeyForm before, KeyForm added) {

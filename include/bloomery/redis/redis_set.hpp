@@ -97,7 +97,7 @@ class RedisSet {
   Result<RemoteAdd> add(const T& key) {
     const Hash hash = law_.hasher(key);
     RemoteAdd answer{};
-    const auto added = add_all({&hash, 1}, {&answer, 1}, form_of<T>());
+    const auto added = add_all({&hash, 1}, {&answer, 1}, detail::hashed_form<T>);
     if (!added) return added.error();
     return answer;
   }
@@ -105,7 +105,7 @@ class RedisSet {
   Result<bool> may_contain(const T& key) {
     const Hash hash = law_.hasher(key);
     bool answer = false;
-    const auto asked = may_contain_all({&hash, 1}, {&answer, 1}, form_of<T>());
+    const auto asked = may_contain_all({&hash, 1}, {&answer, 1}, detail::hashed_form<T>);
     if (!asked) return asked.error();
     return answer;
   }
@@ -152,10 +152,6 @@ class RedisSet {
   }
 
  private:
-  template <class T>
-  static constexpr KeyForm form_of() {
-    return IntegerKey<T> ? KeyForm::u64 : KeyForm::text;
-  }
   // A count that goes along when the set is moved.
   struct Untold {
     std::uint64_t keys = 0;

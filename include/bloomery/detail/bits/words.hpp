@@ -8,9 +8,11 @@
 
 #include <atomic>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include <bloomery/detail/bits/kernels.hpp>
 
@@ -71,12 +73,25 @@ inline std::uint64_t count_ones(ConstWords words) {
   return kernels().count_ones(words.data(), words.size());
 }
 
-// Calls `each(bit)` for every bit that is one, in ascending order.
+// Calls each(member). False: it returned false, which stops the walk. A function that returns
+// nothing never stops it.
+template <class Each, class Member>
+bool goes_on(Each& each, const Member& member) {
+  if constexpr (std::same_as<std::invoke_result_t<Each&, const Member&>, bool>) {
+    return each(member);
+  } else {
+    each(member);
+    return true;
+  }
+}
+
+// Calls `each(bit)` for every bit that is one, in ascending order, until it returns false.
 template <class Each>
 void for_each_one(ConstWords words, Each&& each) {
   for (std::size_t i = 0; i < words.size(); ++i)
     for (std::uint64_t left = words[i]; left != 0; left &= left - 1)
-      each(i * word_bits + static_cast<std::uint64_t>(std::countr_zero(left)));
+      if (!goes_on(each, i * word_bits + static_cast<std::uint64_t>(std::countr_zero(left))))
+        return;
 }
 
 }  // namespace bloomery::inline v0::detail

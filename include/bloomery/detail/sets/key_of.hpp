@@ -1,5 +1,6 @@
 // Which types may be keys of a set of a kind: texts, byte spans and integers where it hashes,
-// integers alone where it is a map of a range, and its own Input always.
+// integers alone where it is a map of a range, types whose bloomery_key returns such (hash.hpp),
+// and its own Input always.
 #pragma once
 
 #include <concepts>
@@ -20,11 +21,18 @@ namespace bloomery::inline v0::detail {
 // May a T be a key of a set of kind K?
 template <class T, class K>
 concept KeyOf = std::same_as<T, typename K::Input> ||
-    (std::same_as<typename K::Input, Ordinal> ? IntegerKey<T> : Hashable<T>);
+    (std::same_as<typename K::Input, Ordinal> ? IntegerKey<PlainKey<T>> : Hashable<T>);
+
+template <class T, class K>
+concept NotKeyOf = !KeyOf<T, K>;
+
+// Read where they lie by the bulk verbs.
+template <class R>
+concept KeysInPlace = std::ranges::contiguous_range<R> && !UserKey<std::ranges::range_value_t<R>>;
 
 // A vector, span or array of such keys.
 template <class R, class K>
-concept KeysOf = std::ranges::contiguous_range<R> && KeyOf<std::ranges::range_value_t<R>, K>;
+concept KeysOf = KeysInPlace<R> && KeyOf<std::ranges::range_value_t<R>, K>;
 
 // A key as an argument of a function that is not inlined: small ones need no place in memory.
 template <class T>
@@ -33,7 +41,7 @@ using PassedKey = std::conditional_t<IntegerKey<T>, const T, const T&>;
 // What a hashed key of this type is noted as.
 template <class T, class K>
 inline constexpr KeyForm form_of = std::same_as<T, typename K::Input> ? KeyForm::hash
-                                   : IntegerKey<T>                    ? KeyForm::u64
+                                   : IntegerKey<PlainKey<T>>          ? KeyForm::u64
                                                                       : KeyForm::text;
 
 template <std::ranges::contiguous_range Keys>
@@ -48,7 +56,7 @@ Input input_from(const T& key, const Hasher& hasher) {
   if constexpr (std::same_as<T, Input>)
     return key;
   else if constexpr (std::same_as<Input, Ordinal>)
-    return Ordinal{static_cast<std::uint64_t>(key)};
+    return Ordinal{static_cast<std::uint64_t>(plain_key(key))};
   else if constexpr (std::same_as<Input, WideHash>)
     return hasher.wide(key);
   else
@@ -70,8 +78,8 @@ bool key_has_place(const K& kind, const T& key) {
   if constexpr (!std::same_as<typename K::Input, Ordinal>) {
     return true;
   } else {
-    if constexpr (std::signed_integral<T>)
-      if (key < 0) return false;
+    if constexpr (std::signed_integral<PlainKey<T>>)
+      if (plain_key(key) < 0) return false;
     return kind.in_range(input_from<Ordinal>(key, Hasher{}));
   }
 }

@@ -17,6 +17,7 @@
 #include <string>
 #include <tuple>
 
+#include <bloomery/detail/bits/member_iterator.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/shape_fields.hpp>
@@ -91,20 +92,25 @@ class Bitmap {
 
   std::uint64_t count() const { return count_ones(words_); }
 
-  // Calls each(integer) for every member, in ascending order.
+  // Calls each(integer) for every member, in ascending order, until it returns false.
   template <class Each>
   void for_each(Each&& each) const {
-    for_each_one(words_, [&](std::uint64_t bit) { each(shape_.low + bit); });
+    for_each_one(words_, [&](std::uint64_t bit) { return each(shape_.low + bit); });
   }
+  MemberIterator<1> begin() const { return {words_, shape_.low}; }
+  MemberIterator<1> end() const { return MemberIterator<1>::end(words_, shape_.low); }
 
-  // Calls each(integer) for every integer of the range that is not a member, in ascending order.
+  // Calls each(integer) for every integer of the range that is not a member, in ascending order,
+  // until it returns false.
   template <class Each>
   void for_each_missing(Each&& each) const {
     for (std::size_t i = 0; i < words_.size(); ++i) {
       std::uint64_t left = ~words_[i];
       if (i + 1 == words_.size()) left &= last_word_mask();
       for (; left != 0; left &= left - 1)
-        each(shape_.low + i * word_bits + static_cast<std::uint64_t>(std::countr_zero(left)));
+        if (!goes_on(each, shape_.low + i * word_bits +
+                               static_cast<std::uint64_t>(std::countr_zero(left))))
+          return;
     }
   }
 

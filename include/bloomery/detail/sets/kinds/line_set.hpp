@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <bloomery/detail/bits/line_table.hpp>
+#include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/parts.hpp>
 #include <bloomery/detail/sets/shape_fields.hpp>
@@ -83,12 +84,14 @@ class LineSet {
   // It grows: what it was planned for is a first guess.
   bool overfull() const { return false; }
 
-  // Calls each(hash) for every member, in ascending order: sizeof(Input) a key of new memory.
+  // Calls each(hash) for every member, in ascending order, until it returns false: sizeof(Input) a
+  // key of new memory.
   template <class Each>
   void for_each(Each&& each) const requires(Law::exact) {
     std::vector<Key> sorted(count());
     table_.copy_sorted(sorted.data());
-    for (const Key& key : sorted) each(Input{key});
+    for (const Key& key : sorted)
+      if (!goes_on(each, Input{key})) return;
   }
 
  private:

@@ -17,6 +17,7 @@
 #include <string>
 #include <tuple>
 
+#include <bloomery/detail/bits/member_iterator.hpp>
 #include <bloomery/detail/bits/packed.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
@@ -127,7 +128,7 @@ class TwoBitMap {
   std::uint64_t count_many() const { return count_of(twos_place); }
 
   // Calls each(integer) in ascending order for every integer seen at all, exactly once, more than
-  // once.
+  // once, until it returns false.
   template <class Each>
   void for_each(Each&& each) const {
     walk(ones_place | twos_place, each);
@@ -140,6 +141,10 @@ class TwoBitMap {
   void for_each_many(Each&& each) const {
     walk(twos_place, each);
   }
+
+  // Those seen at all.
+  MemberIterator<2> begin() const { return {words_, shape_.low}; }
+  MemberIterator<2> end() const { return MemberIterator<2>::end(words_, shape_.low); }
 
   // Adds the counts of both: once and once makes many.
   void unite(const TwoBitMap& other) {
@@ -206,7 +211,9 @@ class TwoBitMap {
   void walk(std::uint64_t places, Each&& each) const {
     for (std::size_t i = 0; i < words_.size(); ++i)
       for (std::uint64_t left = words_[i] & places; left != 0; left &= left - 1)
-        each(shape_.low + i * 32 + static_cast<std::uint64_t>(std::countr_zero(left)) / 2);
+        if (!goes_on(each,
+                     shape_.low + i * 32 + static_cast<std::uint64_t>(std::countr_zero(left)) / 2))
+          return;
   }
 
   template <class Combine>
