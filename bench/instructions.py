@@ -18,7 +18,7 @@ import tempfile
 
 KEYS = 4096
 ROWS = ["scalar", "avx2"]
-# As the enums of bench/instructions.cpp count them: (operation, sort of keys), and the column.
+# As the enums of programs/instructions.cpp count them: (operation, sort of keys), and the column.
 COLUMNS = {
     (0, 0): "add",
     (1, 0): "add_all",

@@ -57,7 +57,7 @@ NATIVE = [PUBLIC + "detail/bits/native_line.hpp", PUBLIC + "detail/bits/native_s
 PLAIN_HEADERS = {"cstddef", "cstdint", "immintrin.h", "arm_neon.h"}
 
 # Rooms that still hold more than one idea.
-FULL_ROOMS = ("tools/", "tests/", "bench", "docs")
+FULL_ROOMS = ("tests/tools",)
 DRAWERS = {"util", "utils", "helper", "helpers", "misc", "common"}
 MOST_LINES = {".hpp": 400, ".cpp": 600}
 MOST_COLUMNS = 100
@@ -213,7 +213,7 @@ class House:
             if path not in self.registered:
                 self.say(path, 1, f"the kind '{name}' is not in {REGISTER}")
                 continue
-            test = f"tests/sets/{stem(path)}_test.cpp"
+            test = f"tests/sets/kinds/{stem(path)}_test.cpp"
             if (self.root / "tests").is_dir() and not (self.root / test).is_file():
                 self.say(path, 1, f"the kind '{name}' has no test of its own, {test}")
             word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])", re.IGNORECASE)

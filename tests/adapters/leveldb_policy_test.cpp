@@ -16,7 +16,7 @@
 #include <leveldb/filter_policy.h>
 
 #include <adapters/leveldb_policy.hpp>
-#include <bench/leveldb_reads.hpp>
+#include <bench/programs/leveldb_reads.hpp>
 
 namespace bloomery::detail {
 namespace {

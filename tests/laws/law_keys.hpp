@@ -87,7 +87,7 @@ class Bools {
 
 // Calls each<K>() for every kind that is added to, with the kind's name on any failure inside.
 // Static kinds have laws of their own: static_laws_test.cpp; what is built from two lists has them
-// in tests/sets/cascade_test.cpp.
+// in tests/sets/kinds/cascade_test.cpp.
 template <class Each>
 void for_all_kinds(Each&& each) {
   AllKinds::for_each([&]<class K>() {

@@ -27,8 +27,8 @@
 #include <vector>
 
 #include <adapters/leveldb_policy.hpp>
-#include <bench/leveldb_reads.hpp>
 #include <bench/machine.hpp>
+#include <bench/programs/leveldb_reads.hpp>
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <bloomery/detail/sets/kinds/spectral_bloom.hpp>
 #include <bloomery/set.hpp>
 #include <tests/laws/law_keys.hpp>
-#include <tests/sets/multiset_model.hpp>
+#include <tests/sets/kinds/multiset_model.hpp>
 
 namespace bloomery::detail {
 namespace {
