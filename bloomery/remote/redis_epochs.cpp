@@ -1,26 +1,21 @@
-// How a RedisSet is made, found, replaced and dropped: everything about its meta hash.
+#include <bloomery/detail/remote/redis_epochs.hpp>
+
 #include <hiredis/hiredis.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <random>
 
-#include <bloomery/redis/redis_set.hpp>
-
 #include <bloomery/redis/slots.hpp>
 
-namespace bloomery::inline v0 {
-
-using namespace detail;
+namespace bloomery::inline v0::detail {
 namespace {
 
 constexpr std::string_view format = "bloomery 1";
 constexpr std::uint64_t shards_at_once = 4096;
 // Filled shards are large: a megabyte at a time.
 constexpr std::uint64_t filled_shards_at_once = 16;
-constexpr std::uint64_t most_shards_noted = 1 << 20;
 // Clocks of servers may differ.
 constexpr std::uint64_t clock_slack_ms = 5000;
 // Other clients do not interfere this often by chance.
@@ -59,68 +54,40 @@ std::string numbered(std::string_view name, std::uint64_t epoch) {
   return std::string(name) + ":" + std::to_string(epoch);
 }
 
-// With a random secret key.
-Result<Hasher> fresh_hasher() {
-  SecretKey key;
-  static_assert(sizeof key == 16);
-  if (::getrandom(&key, sizeof key, 0) != static_cast<ssize_t>(sizeof key))
-    return Error{Code::io, "the system gives no random bytes for a hardened hash"};
-  return Hasher::hardened(key);
-}
-
 }  // namespace
 
-RedisSet::RedisSet(RedisAddress address, RedisRouter router)
+RedisEpochs::RedisEpochs(RedisAddress address, RedisRouter router)
     : address_(std::move(address)),
       router_(std::move(router)),
       meta_key_(redis_meta_key(address_.name)),
       meta_slot_(slot_of(meta_key_)) {}
 
-// Without the last keys the count on the server is only a little too low; a destructor must not
-// fail, nor wait again for a server that did not answer.
-RedisSet::~RedisSet() {
-  if (untold_.keys > 0 && epoch_ > 0 && !lost_) {
-    const auto told = tell_adds();
-    static_cast<void>(told.has_value());
-  }
-}
-
-Error RedisSet::named(const Error& error) const {
+Error RedisEpochs::named(const Error& error) const {
   return {error.code, address_.shown() + ": " + error.sentence};
 }
 
-Result<void> RedisSet::run(const RedisRouter::Take& take) {
-  auto done = router_.run(requests_, take);
-  lost_ = !done && done.error().code == Code::io;
-  if (!done) return named(done.error());
-  return done;
+Result<void> RedisEpochs::run() {
+  return router_.run(requests_, [](std::size_t, RedisReply&) {});
 }
 
-Result<RedisReply> RedisSet::call() {
-  auto reply = router_.call(requests_);
-  lost_ = !reply && reply.error().code == Code::io;
-  if (!reply) return named(reply.error());
-  return reply;
-}
-
-std::string_view RedisSet::Meta::field(std::string_view name, std::uint64_t epoch) const {
+std::string_view RedisEpochs::Meta::field(std::string_view name, std::uint64_t epoch) const {
   const std::string wanted = epoch == 0 ? std::string(name) : numbered(name, epoch);
   for (const auto& [key, value] : fields)
     if (key == wanted) return value;
   return {};
 }
 
-Result<RedisSet> RedisSet::connect(const RedisAddress& address) {
+Result<RedisEpochs> RedisEpochs::connect(const RedisAddress& address) {
   auto router = RedisRouter::connect(address);
   if (!router) return Error{router.error().code, address.shown() + ": " + router.error().sentence};
-  return RedisSet(address, std::move(*router));
+  return RedisEpochs(address, std::move(*router));
 }
 
-Result<RedisSet::Meta> RedisSet::read_meta() {
+Result<RedisEpochs::Meta> RedisEpochs::read_meta() {
   requests_.clear();
   // From the master: a replica may not know the newest epoch.
   requests_.add(meta_slot_, Effect::writes, "HGETALL", meta_key_);
-  const auto reply = call();
+  const auto reply = router_.call(requests_);
   if (!reply && reply.error().sentence.find("WRONGTYPE") != std::string::npos)
     return Error{Code::not_ours, address_.shown() + " is not a Bloomery set: the key " + meta_key_ +
                                      " holds something else; choose another name"};
@@ -152,7 +119,7 @@ Result<RedisSet::Meta> RedisSet::read_meta() {
   return meta;
 }
 
-Result<void> RedisSet::adopt(const Meta& meta, std::uint64_t epoch, const SecretKey* key) {
+Result<void> RedisEpochs::adopt(const Meta& meta, std::uint64_t epoch, const SecretKey* key) {
   const auto law = decode_law(meta.field("law", epoch), key);
   if (!law) return named(law.error());
   if (epoch_ != 0 && !spells_alike(*law, law_))
@@ -162,20 +129,18 @@ Result<void> RedisSet::adopt(const Meta& meta, std::uint64_t epoch, const Secret
   if (key != nullptr) key_ = std::make_unique<SecretKey>(*key);
   law_ = *law;
   epoch_ = epoch;
+  ++adoptions_;
   born_ = meta.field("born", 0);
   names_ = RedisNames(stem(), epoch, law_.shards());
   adds_ = number(meta.field("adds", epoch));
   untold_.keys = 0;
-  // For a set so large that this would take more than some megabytes, every key is asked for first.
-  shard_seen_.assign(law_.shards() <= most_shards_noted ? law_.shards() : 0, 0);
-  doubted_.clear();
   form_ = KeyForm::none;
   for (const KeyForm one : {KeyForm::text, KeyForm::u64, KeyForm::hash})
     if (meta.field("form", epoch) == name_of(one)) form_ = one;
   return {};
 }
 
-Result<void> RedisSet::expect_no_eviction(bool expires) {
+Result<void> RedisEpochs::expect_no_eviction(bool expires) {
   RedisRequests one;
   one.add(0, Effect::reads, "INFO", "memory");
   auto checked =
@@ -197,7 +162,7 @@ Result<void> RedisSet::expect_no_eviction(bool expires) {
 }
 
 // Checked before anything is made: a server without memory refuses all its clients.
-Result<void> RedisSet::expect_room(const RedisLaw& law) {
+Result<void> RedisEpochs::expect_room(const RedisLaw& law) {
   constexpr std::uint64_t beside_a_shard = 170;  // its name, its place, and what rounds it up
   RedisRequests one;
   one.add(0, Effect::reads, "INFO", "memory");
@@ -222,32 +187,33 @@ Result<void> RedisSet::expect_room(const RedisLaw& law) {
   return {};
 }
 
-Result<bool> RedisSet::exists(const RedisAddress& address) {
-  auto set = connect(address);
-  if (!set) return set.error();
-  const auto meta = set->read_meta();
+Result<bool> RedisEpochs::exists() {
+  const auto meta = read_meta();
   if (!meta) return meta.error();
   return meta->current > 0;
 }
 
-Result<RedisSet> RedisSet::open(const RedisAddress& address, const SecretKey* key) {
-  auto set = connect(address);
-  if (!set) return set.error();
-  const auto meta = set->read_meta();
+Result<void> RedisEpochs::open(const SecretKey* key) {
+  const auto meta = read_meta();
   if (!meta) return meta.error();
   if (!meta->there)
-    return Error{Code::io, "there is no set " + address.shown() + "; make it first"};
+    return Error{Code::io, "there is no set " + address_.shown() + "; make it first"};
   if (meta->current == 0)
-    return Error{Code::io, address.shown() +
+    return Error{Code::io, address_.shown() +
                                " is being made, or its making was cut off; make it "
                                "again, or wait"};
-  if (auto adopted = set->adopt(*meta, meta->current, key); !adopted) return adopted.error();
-  if (auto kept = set->expect_no_eviction(set->law_.expires_at != 0); !kept) return kept.error();
-  return set;
+  if (auto adopted = adopt(*meta, meta->current, key); !adopted) return adopted;
+  return expect_no_eviction(law_.expires_at != 0);
+}
+
+RedisLaw RedisEpochs::timed(RedisLaw law) const {
+  if (address_.rules.ttl.count() > 0)
+    law.expires_at = now_ms() + static_cast<std::uint64_t>(address_.rules.ttl.count());
+  return law;
 }
 
 // The client that claims the number of an epoch is the only one to have it.
-Result<bool> RedisSet::claim(std::uint64_t epoch, const RedisLaw& law) {
+Result<bool> RedisEpochs::claim(std::uint64_t epoch, const RedisLaw& law) {
   requests_.clear();
   requests_.add(meta_slot_, Effect::writes, "HSETNX", meta_key_, "format", format);
   requests_.add(meta_slot_, Effect::writes, "HSETNX", meta_key_, "born", new_born());
@@ -255,7 +221,7 @@ Result<bool> RedisSet::claim(std::uint64_t epoch, const RedisLaw& law) {
                 encode_law(law));
   bool claimed = false;
   bool repeated = false;
-  auto done = run([&](std::size_t i, RedisReply& reply) {
+  auto done = router_.run(requests_, [&](std::size_t i, RedisReply& reply) {
     if (i == 2) claimed = reply->type == REDIS_REPLY_INTEGER && reply->integer == 1;
     repeated |= requests_[i].repeated;
   });
@@ -270,8 +236,8 @@ Result<bool> RedisSet::claim(std::uint64_t epoch, const RedisLaw& law) {
   return claimed;
 }
 
-Result<void> RedisSet::make_shards(const RedisLaw& law, std::uint64_t epoch,
-                                   std::span<const std::byte> payload) {
+Result<void> RedisEpochs::make_shards(const RedisLaw& law, std::uint64_t epoch,
+                                      std::span<const std::byte> payload) {
   RedisNames names(stem(), epoch, law.shards());
   const char seal = static_cast<char>(redis_seal);
   const std::uint64_t step = payload.empty() ? shards_at_once : filled_shards_at_once;
@@ -295,13 +261,13 @@ Result<void> RedisSet::make_shards(const RedisLaw& law, std::uint64_t epoch,
       if (law.expires_at != 0)
         requests_.add(slot, Effect::writes, "PEXPIREAT", name, law.expires_at);
     }
-    if (auto done = run([](std::size_t, RedisReply&) {}); !done) return done;
+    if (auto done = run(); !done) return done;
   }
   return {};
 }
 
-Result<void> RedisSet::publish(const RedisLaw& law, std::uint64_t epoch, std::uint64_t adds,
-                               KeyForm form) {
+Result<void> RedisEpochs::publish(const RedisLaw& law, std::uint64_t epoch, std::uint64_t adds,
+                                  KeyForm form) {
   requests_.clear();
   if (form != KeyForm::none)
     requests_.add(meta_slot_, Effect::writes, "HSETNX", meta_key_, numbered("form", epoch),
@@ -313,89 +279,59 @@ Result<void> RedisSet::publish(const RedisLaw& law, std::uint64_t epoch, std::ui
     requests_.add(meta_slot_, Effect::writes, "PEXPIREAT", meta_key_, law.expires_at);
   else
     requests_.add(meta_slot_, Effect::writes, "PERSIST", meta_key_);
-  return run([](std::size_t, RedisReply&) {});
+  return run();
 }
 
-Result<RedisSet> RedisSet::open_or_make(const RedisAddress& address, const Wish& wish) {
-  auto law = plan_redis_law(wish.want);
-  if (!law) return law.error();
-  const auto hasher = wish.hasher ? Result<Hasher>(*wish.hasher) : fresh_hasher();
-  if (!hasher) return hasher.error();
-  law->hasher = *hasher;
-  law->key_is_elsewhere = wish.key_is_elsewhere;
-  law->strip_cr = wish.strip_cr;
-  law->normalisation = wish.normalisation;
-  law->made_from = wish.made_from;
-  if (address.rules.ttl.count() > 0)
-    law->expires_at = now_ms() + static_cast<std::uint64_t>(address.rules.ttl.count());
-  const SecretKey secret = hasher->key();
-  const SecretKey* const key = wish.key_is_elsewhere ? &secret : nullptr;
-  auto set = connect(address);
-  if (!set) return set.error();
-  if (auto kept = set->expect_no_eviction(law->expires_at != 0); !kept) return kept.error();
+Result<void> RedisEpochs::open_or_make(const RedisLaw& law) {
+  const SecretKey secret = law.hasher.key();
+  const SecretKey* const key = law.key_is_elsewhere ? &secret : nullptr;
+  if (auto kept = expect_no_eviction(law.expires_at != 0); !kept) return kept;
   bool ours = false;
   for (int tries = 0; tries < most_tries; ++tries) {
-    auto meta = set->read_meta();
+    auto meta = read_meta();
     if (!meta) return meta.error();
     if (meta->current > 0) {
-      if (auto adopted = set->adopt(*meta, meta->current, key); !adopted) return adopted.error();
-      if (auto kept = set->expect_no_eviction(set->law_.expires_at != 0); !kept)
-        return kept.error();
-      return set;
+      if (auto adopted = adopt(*meta, meta->current, key); !adopted) return adopted;
+      return expect_no_eviction(law_.expires_at != 0);
     }
     if (meta->newest == 0) {
-      if (auto room = set->expect_room(*law); !room) return room.error();
-      const auto claimed = set->claim(1, *law);
+      if (auto room = expect_room(law); !room) return room;
+      const auto claimed = claim(1, law);
       if (!claimed) return claimed.error();
       ours |= *claimed;
       continue;  // it is there now, by us or by another
     }
-    // Begun, and not ready: perhaps its maker was cut off. Empty shards may be made twice.
-    if (auto adopted = set->adopt(*meta, meta->newest, key); !adopted) return adopted.error();
-    if (set->law_.making == RedisMaking::upload)
-      return Error{Code::exists, address.shown() +
-                                     " is being built by another, or its building was "
-                                     "cut off; wait for it, or build it again"};
-    if (set->law_.capacity != law->capacity || set->law_.rate != law->rate)
-      return Error{Code::exists,
-                   address.shown() + " is being made by another for " +
-                       std::to_string(set->law_.capacity) +
-                       " keys, or its making was cut off; wait for it, give the same keys and "
-                       "rate, or replace it"};
-    if (const auto made = set->make_shards(set->law_, set->epoch_, {}); !made) {
-      const Error why = made.error();
-      // Shards that cannot be used must not stay on the server.
-      if (ours) static_cast<void>(set->drop_epoch(set->law_, set->epoch_).has_value());
-      set->epoch_ = 0;
-      return why;
-    }
-    if (auto done = set->publish(set->law_, set->epoch_, 0, KeyForm::none); !done)
-      return done.error();
-    return set;
+    if (auto adopted = adopt(*meta, meta->newest, key); !adopted) return adopted;
+    return finish_making(law, ours);
   }
-  return Error{Code::io, address.shown() + " was made again and again, and is not there"};
+  return Error{Code::io, address_.shown() + " was made again and again, and is not there"};
 }
 
-Result<RedisSet> RedisSet::upload(const RedisAddress& address, const RedisLaw& law,
-                                  std::span<const std::byte> payload, std::uint64_t adds,
-                                  KeyForm form, Overwrite overwrite) {
-  if (payload.size() != law.shape.blocks * line_bytes)
-    return Error{Code::mismatch, "the bytes are not those of a set of this shape"};
-  auto set = connect(address);
-  if (!set) return set.error();
-  RedisLaw own = law;
-  own.making = RedisMaking::upload;
-  if (address.rules.ttl.count() > 0)
-    own.expires_at = now_ms() + static_cast<std::uint64_t>(address.rules.ttl.count());
-  if (auto done = set->replace(own, payload, adds, form, overwrite); !done) return done.error();
-  return set;
+// Begun, and not ready: perhaps its maker was cut off. Empty shards may be made twice.
+Result<void> RedisEpochs::finish_making(const RedisLaw& wanted, bool ours) {
+  if (law_.making == RedisMaking::upload)
+    return Error{Code::exists, address_.shown() +
+                                   " is being built by another, or its building was "
+                                   "cut off; wait for it, or build it again"};
+  if (law_.capacity != wanted.capacity || law_.rate != wanted.rate)
+    return Error{Code::exists,
+                 address_.shown() + " is being made by another for " +
+                     std::to_string(law_.capacity) +
+                     " keys, or its making was cut off; wait for it, give the same keys and "
+                     "rate, or replace it"};
+  if (const auto made = make_shards(law_, epoch_, {}); !made) {
+    const Error why = made.error();
+    // Shards that cannot be used must not stay on the server.
+    if (ours) static_cast<void>(drop_epoch(law_, epoch_).has_value());
+    epoch_ = 0;
+    return why;
+  }
+  return publish(law_, epoch_, 0, KeyForm::none);
 }
 
-Result<void> RedisSet::replace(RedisLaw law, std::span<const std::byte> payload, std::uint64_t adds,
-                               KeyForm form, Overwrite overwrite) {
-  if (auto kept = expect_no_eviction(law.expires_at != 0); !kept) return kept;
-  if (auto room = expect_room(law); !room) return room;
-  auto meta = read_meta();
+// The number of an epoch that nobody else has.
+Result<std::uint64_t> RedisEpochs::claim_next(const RedisLaw& law, Overwrite overwrite) {
+  const auto meta = read_meta();
   if (!meta) return meta.error();
   std::uint64_t epoch = meta->newest + 1;
   const auto taken = [&] {
@@ -406,12 +342,21 @@ Result<void> RedisSet::replace(RedisLaw law, std::span<const std::byte> payload,
   for (int tries = 0;; ++tries, ++epoch) {
     const auto claimed = claim(epoch, law);
     if (!claimed) return claimed.error();
-    if (*claimed) break;
+    if (*claimed) return epoch;
     if (overwrite == Overwrite::refuse) return taken();
     if (tries == most_tries)
       return Error{Code::io, address_.shown() + " is replaced by others again and again"};
   }
-  meta = read_meta();
+}
+
+Result<void> RedisEpochs::replace(RedisLaw law, std::span<const std::byte> payload,
+                                  std::uint64_t adds, KeyForm form, Overwrite overwrite) {
+  if (auto kept = expect_no_eviction(law.expires_at != 0); !kept) return kept;
+  if (auto room = expect_room(law); !room) return room;
+  const auto claimed = claim_next(law, overwrite);
+  if (!claimed) return claimed.error();
+  const std::uint64_t epoch = *claimed;
+  auto meta = read_meta();
   if (!meta) return meta.error();
   born_ = meta->field("born", 0);
   if (const auto made = make_shards(law, epoch, payload); !made) {
@@ -439,28 +384,28 @@ Result<void> RedisSet::replace(RedisLaw law, std::span<const std::byte> payload,
   return sweep(*meta, epoch);
 }
 
-Result<void> RedisSet::drop_shards(const RedisLaw& law, std::uint64_t epoch) {
+Result<void> RedisEpochs::drop_shards(const RedisLaw& law, std::uint64_t epoch) {
   RedisNames names(stem(), epoch, law.shards());
   for (std::uint64_t first = 0; first < law.shards(); first += shards_at_once) {
     requests_.clear();
     for (std::uint64_t shard = first; shard < std::min(first + shards_at_once, law.shards());
          ++shard)
       requests_.add(names.slot(shard), Effect::writes, "UNLINK", names.shard(shard));
-    if (auto done = run([](std::size_t, RedisReply&) {}); !done) return done;
+    if (auto done = run(); !done) return done;
   }
   return {};
 }
 
-Result<void> RedisSet::drop_epoch(const RedisLaw& law, std::uint64_t epoch) {
+Result<void> RedisEpochs::drop_epoch(const RedisLaw& law, std::uint64_t epoch) {
   if (auto dropped = drop_shards(law, epoch); !dropped) return dropped;
   requests_.clear();
   requests_.add(meta_slot_, Effect::writes, "HDEL", meta_key_, numbered("law", epoch),
                 numbered("ready", epoch), numbered("adds", epoch), numbered("form", epoch));
-  return run([](std::size_t, RedisReply&) {});
+  return run();
 }
 
 // Older epochs are no longer needed.
-Result<void> RedisSet::sweep(const Meta& meta, std::uint64_t below) {
+Result<void> RedisEpochs::sweep(const Meta& meta, std::uint64_t below) {
   for (const std::uint64_t epoch : meta.epochs) {
     if (epoch >= below) continue;
     // If its law is damaged, its number of shards is unknown.
@@ -471,31 +416,13 @@ Result<void> RedisSet::sweep(const Meta& meta, std::uint64_t below) {
   return {};
 }
 
-Result<void> RedisSet::clear() {
-  RedisLaw law = law_;
-  law.making = RedisMaking::reserve;
-  return replace(law, {}, 0, KeyForm::none, Overwrite::replace);
-}
-
-Result<void> RedisSet::clear(const Want& want) {
-  auto law = plan_redis_law(want);
-  if (!law) return law.error();
-  law->hasher = law_.hasher;
-  law->key_is_elsewhere = law_.key_is_elsewhere;
-  law->strip_cr = law_.strip_cr;
-  law->normalisation = law_.normalisation;
-  law->made_from = law_.made_from;
-  law->expires_at = law_.expires_at;
-  return replace(*law, {}, 0, KeyForm::none, Overwrite::replace);
-}
-
 // The meta hash is deleted first: other clients then find no set, instead of one without shards.
-Result<void> RedisSet::drop() {
+Result<void> RedisEpochs::drop() {
   const auto meta = read_meta();
   if (!meta) return meta.error();
   requests_.clear();
   requests_.add(meta_slot_, Effect::writes, "DEL", meta_key_);
-  if (auto done = run([](std::size_t, RedisReply&) {}); !done) return done;
+  if (auto done = run(); !done) return done;
   untold_.keys = 0;
   born_ = meta->field("born", 0);
   for (const std::uint64_t epoch : meta->epochs) {
@@ -506,7 +433,7 @@ Result<void> RedisSet::drop() {
   return {};
 }
 
-Result<void> RedisSet::look_again(std::uint64_t shard) {
+Result<void> RedisEpochs::look_again(std::uint64_t shard) {
   const auto meta = read_meta();
   if (!meta) return meta.error();
   const bool late = law_.expires_at != 0 && now_ms() + clock_slack_ms >= law_.expires_at;
@@ -526,4 +453,66 @@ Result<void> RedisSet::look_again(std::uint64_t shard) {
                                   "members in it would be denied. Build the set anew"};
 }
 
-}  // namespace bloomery::inline v0
+// -- what clients tell each other about an epoch --------------------------------------------------
+
+Result<void> RedisEpochs::note_form(KeyForm form) {
+  if (form_ == KeyForm::none) {
+    requests_.clear();
+    const std::string field = "form:" + std::to_string(epoch_);
+    requests_.add(meta_slot_, Effect::writes, "HSETNX", meta_key_, field, name_of(form));
+    // From the master, as all that is about the meta hash.
+    requests_.add(meta_slot_, Effect::writes, "HGET", meta_key_, field);
+    requests_.add(meta_slot_, Effect::writes, "HEXISTS", meta_key_,
+                  "law:" + std::to_string(epoch_));
+    std::string noted;
+    bool there = true;
+    auto done = router_.run(requests_, [&](std::size_t i, RedisReply& reply) {
+      if (i == 1 && reply->type == REDIS_REPLY_STRING) noted.assign(reply->str, reply->len);
+      if (i == 2) there = reply->type == REDIS_REPLY_INTEGER && reply->integer == 1;
+    });
+    if (!done) return done;
+    if (!there) {
+      if (auto back = take_back("form", epoch_); !back) return back;
+      if (auto found = look_again(0); !found) return found;
+      return note_form(form);
+    }
+    for (const KeyForm one : {KeyForm::text, KeyForm::u64, KeyForm::hash})
+      if (noted == name_of(one)) form_ = one;
+  }
+  return expect_form(form);
+}
+
+Result<void> RedisEpochs::expect_form(KeyForm form) const {
+  if (form_ == form) return {};
+  return Error{Code::mismatch, "the keys of " + address_.shown() + " are of the form '" +
+                                   std::string(name_of(form_)) + "', not '" +
+                                   std::string(name_of(form)) + "'; they would never meet"};
+}
+
+Result<void> RedisEpochs::tell_adds() {
+  if (untold_.keys == 0) return {};
+  requests_.clear();
+  requests_.add(meta_slot_, Effect::writes, "HINCRBY", meta_key_, "adds:" + std::to_string(epoch_),
+                untold_.keys);
+  requests_.add(meta_slot_, Effect::writes, "HEXISTS", meta_key_, "law:" + std::to_string(epoch_));
+  bool there = true;
+  auto done = router_.run(requests_, [&](std::size_t i, RedisReply& reply) {
+    if (reply->type != REDIS_REPLY_INTEGER) return;
+    if (i == 0) adds_ = static_cast<std::uint64_t>(reply->integer);
+    if (i == 1) there = reply->integer == 1;
+  });
+  if (!done) return done;
+  untold_.keys = 0;
+  if (there) return {};
+  return take_back("adds", epoch_);
+}
+
+// HSETNX and HINCRBY create a missing hash. It would not be a set, but would block the name.
+Result<void> RedisEpochs::take_back(const char* field, std::uint64_t epoch) {
+  requests_.clear();
+  requests_.add(meta_slot_, Effect::writes, "HDEL", meta_key_,
+                std::string(field) + ":" + std::to_string(epoch));
+  return run();
+}
+
+}  // namespace bloomery::inline v0::detail

@@ -341,14 +341,20 @@ Result<void> RedisRouter::run(RedisRequests& requests, const Take& take) {
     }
     flush_all(round);
     for (std::size_t n = 0; n < nodes_.size(); ++n) drain(round, *nodes_[n], 0);
-    if (round.fatal) return *round.fatal;
+    if (round.fatal) return failed(*round.fatal);
     if (round.again.empty()) break;
-    if (auto error = given_up(round)) return *error;
+    if (auto error = given_up(round)) return failed(*error);
     if (round.pause) std::this_thread::sleep_for(pause_between_tries);
     std::sort(round.again.begin(), round.again.end());
     todo.swap(round.again);
   }
+  lost_ = false;
   return {};
+}
+
+Error RedisRouter::failed(const Error& error) {
+  lost_ = error.code == Code::io;
+  return {error.code, address_.shown() + ": " + error.sentence};
 }
 
 void RedisRouter::send(Round& round, std::size_t i) {

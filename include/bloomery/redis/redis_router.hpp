@@ -43,7 +43,8 @@ class RedisRouter {
   void share(std::shared_ptr<detail::RedisCircuits> circuits) { circuits_ = std::move(circuits); }
 
   bool is_cluster() const { return is_cluster_; }
-  // An Error: what the server said, or that no answer came. Fates of `requests` are then true.
+  // An Error: the address, and what the server said or that no answer came. Fates of `requests`
+  // are then true.
   Result<void> run(RedisRequests& requests, const Take& take);
   // One command, and its answer.
   Result<detail::RedisReply> call(RedisRequests& one);
@@ -54,6 +55,8 @@ class RedisRouter {
   Result<void> wait_for_replicas(unsigned replicas);
 
   std::uint64_t commands() const { return commands_; }
+  // Did no answer come when run() was last called?
+  bool lost() const { return lost_; }
   std::vector<std::string> masters() const;
   std::string master_of(unsigned slot) const;
 
@@ -109,6 +112,7 @@ class RedisRouter {
   void look_at_circuit(Round& round, Node& node);
   void heard_from(Node& node);
   std::optional<Error> given_up(Round& round);
+  Error failed(const Error& error);
 
   void send(Round& round, std::size_t i);
   void queue(Node& node, std::string_view bytes, std::size_t i);
@@ -127,6 +131,7 @@ class RedisRouter {
   std::size_t turn_ = 0;
   std::size_t refreshes_ = 0;
   std::uint64_t commands_ = 0;
+  bool lost_ = false;
   std::shared_ptr<detail::RedisCircuits> circuits_ = std::make_shared<detail::RedisCircuits>();
 };
 

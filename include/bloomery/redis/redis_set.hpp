@@ -31,6 +31,8 @@
 #include <utility>
 #include <vector>
 
+#include <bloomery/detail/remote/redis_bulk.hpp>
+#include <bloomery/detail/remote/redis_epochs.hpp>
 #include <bloomery/detail/remote/redis_layout.hpp>
 #include <bloomery/detail/sets/plan.hpp>
 #include <bloomery/error.hpp>
@@ -40,15 +42,9 @@
 #include <bloomery/redis/redis_address.hpp>
 #include <bloomery/redis/redis_requests.hpp>
 #include <bloomery/redis/redis_router.hpp>
+#include <bloomery/redis/remote_add.hpp>
 
 namespace bloomery::inline v0 {
-
-enum class RemoteAdd : std::uint8_t {
-  seen,      // was there, or is a false positive
-  fresh,     // surely new, and now there; no other client gets this for the same key
-  in_doubt,  // there now, but the answer that said whether it was new is lost
-  not_done,  // only beside an Error: surely not added by this call
-};
 
 struct RemoteCounts {
   std::uint64_t fresh = 0;
@@ -95,7 +91,7 @@ class RedisSet {
 
   template <Hashable T>
   Result<RemoteAdd> add(const T& key) {
-    const Hash hash = law_.hasher(key);
+    const Hash hash = law().hasher(key);
     RemoteAdd answer{};
     const auto added = add_all({&hash, 1}, {&answer, 1}, detail::hashed_form<T>);
     if (!added) return added.error();
@@ -103,7 +99,7 @@ class RedisSet {
   }
   template <Hashable T>
   Result<bool> may_contain(const T& key) {
-    const Hash hash = law_.hasher(key);
+    const Hash hash = law().hasher(key);
     bool answer = false;
     const auto asked = may_contain_all({&hash, 1}, {&answer, 1}, detail::hashed_form<T>);
     if (!asked) return asked.error();
@@ -134,105 +130,30 @@ class RedisSet {
   // Tells the server how many keys were new. Called automatically from time to time and at the end.
   Result<void> tell_adds();
 
-  const detail::RedisLaw& law() const { return law_; }
-  const RedisAddress& address() const { return address_; }
-  KeyForm form() const { return form_; }
-  std::uint64_t epoch() const { return epoch_; }
+  const detail::RedisLaw& law() const { return epochs_.law(); }
+  const RedisAddress& address() const { return epochs_.address(); }
+  KeyForm form() const { return epochs_.form(); }
+  std::uint64_t epoch() const { return epochs_.epoch(); }
   // What the names of its shards begin with.
-  std::string stem() const { return address_.name + "." + born_; }
-  std::uint64_t adds() const { return adds_ + untold_.keys; }  // by all, as last told
-  std::uint64_t in_doubt() const { return in_doubt_; }         // by this handle
+  std::string stem() const { return epochs_.stem(); }
+  std::uint64_t adds() const { return epochs_.adds(); }  // by all, as last told
+  std::uint64_t in_doubt() const { return in_doubt_; }   // by this handle
   double expected_rate_now() const {
-    return detail::BlockedBloom::expected_rate(law_.shape, adds());
+    return detail::BlockedBloom::expected_rate(law().shape, adds());
   }
-  const RedisRouter& router() const { return router_; }
+  const RedisRouter& router() const { return epochs_.router(); }
   // Shares with other handles which servers do not answer.
   void share(std::shared_ptr<detail::RedisCircuits> circuits) {
-    router_.share(std::move(circuits));
+    epochs_.router().share(std::move(circuits));
   }
 
  private:
-  // A count that goes along when the set is moved.
-  struct Untold {
-    std::uint64_t keys = 0;
-    Untold() = default;
-    Untold(Untold&& other) noexcept : keys(std::exchange(other.keys, 0)) {}
-    Untold& operator=(Untold&& other) noexcept {
-      keys = std::exchange(other.keys, 0);
-      return *this;
-    }
-  };
-  // What the meta hash says.
-  struct Meta {
-    bool there = false;
-    std::uint64_t newest = 0;   // epoch that has a law
-    std::uint64_t current = 0;  // epoch that is ready; 0: none
-    std::vector<std::uint64_t> epochs = {};
-    std::vector<std::pair<std::string, std::string>> fields = {};
-    std::string_view field(std::string_view name, std::uint64_t epoch) const;
-  };
+  explicit RedisSet(detail::RedisEpochs epochs) : epochs_(std::move(epochs)) {}
+  Result<void> wait_for_replicas();
 
-  RedisSet(RedisAddress address, RedisRouter router);
-
-  static Result<RedisSet> connect(const RedisAddress& address);
-  Result<Meta> read_meta();
-  Result<void> adopt(const Meta& meta, std::uint64_t epoch, const SecretKey* key);
-  Result<void> expect_no_eviction(bool expires);
-  Result<bool> claim(std::uint64_t epoch, const detail::RedisLaw& law);
-  Result<void> make_shards(const detail::RedisLaw& law, std::uint64_t epoch,
-                           std::span<const std::byte> payload);
-  Result<void> publish(const detail::RedisLaw& law, std::uint64_t epoch, std::uint64_t adds,
-                       KeyForm form);
-  Result<void> sweep(const Meta& meta, std::uint64_t below);
-  Result<void> replace(detail::RedisLaw law, std::span<const std::byte> payload, std::uint64_t adds,
-                       KeyForm form, Overwrite overwrite);
-  Result<void> expect_room(const detail::RedisLaw& law);
-  Result<void> drop_shards(const detail::RedisLaw& law, std::uint64_t epoch);
-  Result<void> drop_epoch(const detail::RedisLaw& law, std::uint64_t epoch);
-  // A shard was missing: is there a new epoch to go on with? Else the Error.
-  Result<void> look_again(std::uint64_t shard);
-  Result<void> note_form(KeyForm form);
-  Result<void> expect_form(KeyForm form) const;
-  // Deletes a field that was written for an epoch after it was dropped.
-  Result<void> take_back(const char* field, std::uint64_t epoch);
-
-  Result<void> ask(std::span<const Hash> hashes, bool* answers);
-  Result<void> add_some(std::span<const Hash> hashes, RemoteAdd* answers, KeyForm form);
-  Result<void> mark(std::span<const Hash> hashes, std::span<const std::uint32_t> absent,
-                    RemoteAdd* answers, std::vector<std::uint32_t>& strays);
-  // Nothing if another epoch has begun meanwhile.
-  Result<std::optional<Estimate>> estimate_epoch();
-  Result<std::optional<std::vector<std::byte>>> download_epoch();
-  Error changes_too_often() const;
-  // Keys that must be asked for before they are added.
-  bool must_ask(Hash hash, std::uint32_t now) const;
-  void settle(std::span<const Hash> hashes, std::span<const std::uint32_t> absent,
-              std::span<const std::uint32_t> doubtful, RemoteAdd* answers);
-  Result<void> remove_strays(std::span<const Hash> hashes, std::span<const std::uint32_t> strays);
-  void request_block(Hash hash, Effect effect);
-  void request_bits(Hash hash);
-  Error named(const Error& error) const;
-  Result<void> run(const RedisRouter::Take& take);
-  Result<detail::RedisReply> call();
-
-  RedisAddress address_;
-  RedisRouter router_;
-  detail::RedisLaw law_;
-  std::unique_ptr<SecretKey> key_;
-  std::uint64_t epoch_ = 0;
-  std::string born_;  // of the meta hash: another one is another set of the same name
-  detail::RedisNames names_{"", 0, 1};
-  std::string meta_key_;
-  unsigned meta_slot_ = 0;
-  KeyForm form_ = KeyForm::none;
-  std::uint64_t adds_ = 0;
-  Untold untold_;
+  detail::RedisEpochs epochs_;  // which epoch this handle uses, and the way to its servers
+  detail::RedisBulk bulk_;      // keys in its shards
   std::uint64_t in_doubt_ = 0;
-  bool lost_ = false;                      // the server gave no answer when it was last spoken to
-  double repeats_ = 1;                     // the share of them among the last keys that were added
-  std::vector<std::uint32_t> shard_seen_;  // when each was last known to be there; in seconds
-  std::vector<std::uint64_t> doubted_;     // hashes that were told in doubt, sorted
-  RedisRequests requests_;
   std::vector<Hash> hashes_;
 };
 
