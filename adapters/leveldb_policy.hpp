@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <numbers>
 #include <span>
@@ -53,27 +54,15 @@ class LevelDbPolicy : public leveldb::FilterPolicy {
   const char* Name() const override { return "bloomery.LevelDbPolicy.1"; }
 
   // Appends the filter of these keys. A key that comes several times in a row, as one that was
-  // overwritten does, takes the place of one.
+  // overwritten does, takes the place of one. LevelDB knows no exceptions: when memory runs out
+  // nothing is appended, and an empty filter is answered with maybe.
   void CreateFilter(const leveldb::Slice* keys, int n, std::string* filter) const override {
-    std::vector<std::uint64_t> hashes;
-    hashes.reserve(static_cast<std::size_t>(n));
-    for (int i = 0; i < n; ++i)
-      if (i == 0 || keys[i] != keys[i - 1]) hashes.push_back(hash_of(keys[i]));
-    const std::size_t bytes = bytes_for(hashes.size());
-    const Law law = best_law(hashes, bytes);
-
     const std::size_t start = filter->size();
-    filter->resize(start + bytes + 1);
-    char* const bits = filter->data() + start;
-    for (const std::uint64_t hash : hashes) {
-      std::uint64_t g = law.first(hash);
-      for (unsigned i = 0; i < law.probes; ++i, g *= step) {
-        const std::uint64_t bit = mulhi(g, bytes * 8);
-        bits[bit / 8] = static_cast<char>(bits[bit / 8] | 1 << bit % 8);
-      }
+    try {
+      append_filter(keys, n, filter);
+    } catch (const std::exception&) {
+      filter->resize(start);
     }
-    bits[bytes] = static_cast<char>(law.variant << 4 | (law.probes - 1));
-    if (!odd_ones(bits, bytes + 1)) bits[bytes] = static_cast<char>(bits[bytes] | 0x80);
   }
 
   bool KeyMayMatch(const leveldb::Slice& key, const leveldb::Slice& filter) const override {
@@ -113,6 +102,28 @@ class LevelDbPolicy : public leveldb::FilterPolicy {
 
   static std::uint64_t hash_of(const leveldb::Slice& key) {
     return Hasher{}(std::string_view(key.data(), key.size())).bits;
+  }
+
+  void append_filter(const leveldb::Slice* keys, int n, std::string* filter) const {
+    std::vector<std::uint64_t> hashes;
+    hashes.reserve(static_cast<std::size_t>(n));
+    for (int i = 0; i < n; ++i)
+      if (i == 0 || keys[i] != keys[i - 1]) hashes.push_back(hash_of(keys[i]));
+    const std::size_t bytes = bytes_for(hashes.size());
+    const Law law = best_law(hashes, bytes);
+
+    const std::size_t start = filter->size();
+    filter->resize(start + bytes + 1);
+    char* const bits = filter->data() + start;
+    for (const std::uint64_t hash : hashes) {
+      std::uint64_t g = law.first(hash);
+      for (unsigned i = 0; i < law.probes; ++i, g *= step) {
+        const std::uint64_t bit = mulhi(g, bytes * 8);
+        bits[bit / 8] = static_cast<char>(bits[bit / 8] | 1 << bit % 8);
+      }
+    }
+    bits[bytes] = static_cast<char>(law.variant << 4 | (law.probes - 1));
+    if (!odd_ones(bits, bytes + 1)) bits[bytes] = static_cast<char>(bits[bytes] | 0x80);
   }
 
   std::size_t bytes_for(std::size_t keys) const {

@@ -99,7 +99,7 @@ class Beside {
   // Smaller sets lie in the caches anyway.
   static constexpr std::uint64_t worth_bringing_together = std::uint64_t{64} << 20;
   static constexpr bool adds_one = requires(S set, const Key& key) { set.add(key); };
-  static constexpr bool unites = requires(S set) { set.unite(set).value(); };
+  static constexpr bool unites = requires(S set) { set.unite(set); };
 
   void run(Finding& finding, const Task& task) {
     S set = filled();
@@ -218,7 +218,7 @@ class Beside {
   S touched() const {
     S set = made();
     if constexpr (unites) {
-      set.unite(made()).value();
+      set.unite(made());
     } else if constexpr (requires { set.advance(); }) {
       for (int turn = 0; turn < 5; ++turn) set.advance();  // clears every generation
     } else {

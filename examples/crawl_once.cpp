@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   }
   for (std::string url; std::getline(std::cin, url);)
     if (seen->add(url)) std::cout << url << '\n';
-  if (auto saved = seen->save(argv[1]); !saved) {
+  if (auto saved = seen->try_save(argv[1]); !saved) {
     std::cerr << "crawl_once: " << saved.error().sentence << '\n';
     return 2;
   }

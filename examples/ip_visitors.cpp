@@ -153,8 +153,8 @@ class Visitors {
     if (!state_) return {};
     const auto next = state_->begin();
     if (!next) return next.error();
-    if (auto saved = ipv4_.save(state_->file(*next, "ipv4.blm")); !saved) return saved.error();
-    if (auto saved = ipv6_.save(state_->file(*next, "ipv6.blm")); !saved) return saved.error();
+    if (auto saved = ipv4_.try_save(state_->file(*next, "ipv4.blm")); !saved) return saved.error();
+    if (auto saved = ipv6_.try_save(state_->file(*next, "ipv6.blm")); !saved) return saved.error();
     return state_->commit();
   }
 

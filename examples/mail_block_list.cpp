@@ -267,9 +267,9 @@ class Update {
       });
     const std::string next = state_.begin().value();
     bloomery::save_image(state_.file(next, "list.blm"),
-                         {.parts = list.parts(), .hasher = hasher, .rules = list.rules()})
+                         {.parts = list.parts().value(), .hasher = hasher, .rules = list.rules()})
         .value();
-    if (left.count() > 0) left.save(state_.file(next, "today.blm")).value();
+    if (left.count() > 0) left.save(state_.file(next, "today.blm"));
     state_.commit().value();
     left_ = left.count();
   }
@@ -329,7 +329,7 @@ void add(const Options& options) {
     const std::string next = state.begin().value();
     std::filesystem::create_hard_link(state.file(before->generation, "list.blm"),
                                       state.file(next, "list.blm"));
-    today.save(state.file(next, "today.blm")).value();
+    today.save(state.file(next, "today.blm"));
     state.commit().value();
   }
   say("addresses", hashes.size());

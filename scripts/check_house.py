@@ -278,6 +278,9 @@ class House:
                     self.say(path, line, f"{word}: threads start in engines/ and tools/ only")
             for line, _ in source.lines_with(PRINT):
                 self.say(path, line, "the library never prints; return an Error")
+            # What would be thrown, where there are no exceptions.
+            if path == "include/bloomery/error.hpp":
+                continue
             for line, _ in source.lines_with(EXIT):
                 self.say(path, line, "the library never ends the program; return an Error")
 

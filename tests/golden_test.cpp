@@ -184,7 +184,7 @@ AnySet set_of_numbers(std::string_view kind) {
 
 std::vector<std::uint64_t> payload_sums(const AnySet& set) {
   std::vector<std::uint64_t> sums;
-  const Parts parts = set.parts();
+  const Parts parts = set.parts().value();
   for (const Part& part : parts.parts) sums.push_back(sum_of(part.payload));
   return sums;
 }

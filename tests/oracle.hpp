@@ -158,15 +158,15 @@ class Oracle {
     other.add_all(keys);
     const Truth those(keys.begin(), keys.end());
     if (verb == Verb::unite) {
-      set.unite(other).value();
+      set.unite(other);
       truth.insert(keys.begin(), keys.end());
     } else if (verb == Verb::intersect) {
       if constexpr (!std::same_as<K, BloomChain>) {
-        set.intersect(other).value();
+        set.intersect(other);
         std::erase_if(truth, [&](std::uint64_t key) { return !those.contains(key); });
       }
     } else if constexpr (std::same_as<K, Bitmap> || std::same_as<K, HashSet>) {
-      set.subtract(other).value();
+      set.subtract(other);
       std::erase_if(truth, [&](std::uint64_t key) { return those.contains(key); });
     }
   }

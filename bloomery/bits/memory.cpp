@@ -20,6 +20,15 @@ Error no_memory(std::uint64_t bytes) {
                                " bytes of memory; ask for fewer keys or a higher rate"};
 }
 
+// Half of what a pointer can tell apart is the system's, and another half is left for growing.
+constexpr std::uint64_t most_bytes = std::numeric_limits<std::size_t>::max() / 4;
+
+Error beyond_address(std::uint64_t bytes) {
+  return {Code::no_memory, "the set needs " + std::to_string(bytes) +
+                               " bytes, more than this machine can address; ask for fewer keys or "
+                               "a higher rate"};
+}
+
 Lender& lender() {
   static Lender named;
   return named;
@@ -114,7 +123,7 @@ std::shared_ptr<void> moved_to_larger(const std::shared_ptr<void>&, std::size_t)
 }  // namespace
 
 Result<Memory> Memory::make(std::uint64_t bytes) {
-  if (bytes > std::numeric_limits<std::size_t>::max() / 4) return no_memory(bytes);
+  if (bytes > most_bytes) return beyond_address(bytes);
   Memory memory;
   if (bytes == 0) return memory;
   const auto size = static_cast<std::size_t>(bytes);
@@ -129,7 +138,7 @@ Result<Memory> Memory::make(std::uint64_t bytes) {
 
 Result<void> Memory::grow(std::uint64_t bytes) {
   assert(bytes >= size() && "memory grows");
-  if (bytes > std::numeric_limits<std::size_t>::max() / 4) return no_memory(bytes);
+  if (bytes > most_bytes) return beyond_address(bytes);
   if (auto* const held = std::get_deleter<Unmap>(owner_); held && bytes <= held->length) {
     bytes_ = {bytes_.data(), static_cast<std::size_t>(bytes)};
     return {};

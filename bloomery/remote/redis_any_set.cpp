@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -101,9 +102,18 @@ struct RedisBody : AnySet::Body {
             .rate_asked = law.rate,
             .shared = true};
   }
-  double estimate() const override { return estimated().keys; }
-  double rate_now() const override { return estimated().rate; }
-  double fill_ratio() const override { return estimated().fill; }
+  Result<void> measure() const override {
+    if (estimate_ && Clock::now() - estimated_at_ <= estimate_lasts) return {};
+    estimate_.reset();
+    auto estimated = remote_->estimate();
+    if (!estimated) return estimated.error();
+    estimate_ = *estimated;
+    estimated_at_ = Clock::now();
+    return {};
+  }
+  double estimate() const override { return measured(&RedisSet::Estimate::keys); }
+  double rate_now() const override { return measured(&RedisSet::Estimate::rate); }
+  double fill_ratio() const override { return measured(&RedisSet::Estimate::fill); }
   double expected_rate_now() const override { return remote_->expected_rate_now(); }
   bool overfull() const override { return remote_->adds() > remote_->law().capacity; }
   std::vector<std::pair<std::string, std::string>> shape_facts() const override {
@@ -111,11 +121,11 @@ struct RedisBody : AnySet::Body {
   }
   std::optional<std::uint64_t> stuck() const override { return std::nullopt; }
 
-  Parts parts() const override {
+  Result<Parts> parts() const override {
     const auto bytes = remote_->download();
-    if (!bytes) throw Failure(bytes.error());
+    if (!bytes) return bytes.error();
     auto memory = Memory::copy_of(*bytes);
-    if (!memory) throw Failure(memory.error());
+    if (!memory) return memory.error();
     Part part = part_of(remote_->law(), remote_->adds());
     part.memory = std::move(*memory);
     part.payload = part.memory.bytes();
@@ -127,12 +137,9 @@ struct RedisBody : AnySet::Body {
  private:
   using Clock = std::chrono::steady_clock;
 
-  const RedisSet::Estimate& estimated() const {
-    if (!estimate_ || Clock::now() - estimated_at_ > estimate_lasts) {
-      estimate_ = remote_->estimate().value();
-      estimated_at_ = Clock::now();
-    }
-    return *estimate_;
+  // Not a number when the server does not answer.
+  double measured(double RedisSet::Estimate::*number) const {
+    return measure() ? *estimate_.*number : std::numeric_limits<double>::quiet_NaN();
   }
 
   std::shared_ptr<RedisSet> remote_;

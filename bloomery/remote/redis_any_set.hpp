@@ -4,9 +4,10 @@
 //    AnySet set = any_set_of(remote, KeyForm::text);
 //
 // A key in doubt counts as fresh: a caller that prints first occurrences prints it, and gets their
-// number from the RedisSet. After an Error `fresh` still holds for the keys before it. Verbs that
-// can fail return the Error; estimate(), rate_now(), fill_ratio() and parts() read from the server
-// and throw it as a Failure. parts() is a copy of the whole set.
+// number from the RedisSet. After an Error `fresh` still holds for the keys before it.
+// Verbs that can fail return the Error. estimate(), rate_now() and fill_ratio() read from the
+// server and are not a number (NaN) when it does not answer: call measure() first, which returns
+// the Error. parts() is a copy of the whole set.
 // Threads: one; hashing by any number.
 #pragma once
 

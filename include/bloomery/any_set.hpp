@@ -5,6 +5,8 @@
 //
 // Hashes text itself, to 64 or 128 bits as its kind needs; exact maps take Ordinals. A text is
 // refused by a set of integers or of hashes (Code::mismatch): it would never be found.
+// Errors:  verbs return a Result, nothing is thrown but std::bad_alloc. After a move verbs return
+//          an Error and getters tell of an empty set: 0, false, no kind.
 // Threads: one adds; any number may ask while nobody adds.
 #pragma once
 
@@ -184,6 +186,9 @@ class AnySet {
   std::uint64_t adds() const;      // keys that were surely new when added
   std::uint64_t capacity() const;  // keys it was planned for, over all links; range for maps
   double rate_asked() const;
+  // A set that lives elsewhere is read there, so that the three numbers that follow are those of
+  // now; a local set has nothing to read.
+  Result<void> measure() const;
   double estimate() const;  // keys, from the bits alone; infinity when every bit is set
   double rate_now() const;  // false-positive rate, from the bits alone
   // The rate by the formula for the keys added so far: cheap, for asking often.
@@ -205,7 +210,7 @@ class AnySet {
   std::optional<Lists> lists() const;
 
   // Borrows the payload: valid until the set changes or is destroyed.
-  detail::Parts parts() const;
+  Result<detail::Parts> parts() const;
 
  private:
   AnySet(std::unique_ptr<Body> body, Hasher hasher, KeyRules rules);
@@ -219,8 +224,6 @@ class AnySet {
   static Result<AnySet> of(const std::string& name, Result<Image> image);
   Result<Image> image() const;
 
-  // Throws std::logic_error when the set was moved from.
-  Body& here() const;
   // Same kind and same sort of keys, or an Error that names what differs.
   Result<void> fits(const AnySet& other) const;
   void note_form(KeyForm form, bool none, const Result<std::size_t>& added);

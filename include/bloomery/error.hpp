@@ -1,20 +1,25 @@
 // How the library reports failure: an Error is a code for programs and a sentence for people.
 //
 //    Result<T>     a value or an Error
-//    Result<void>  done or an Error; an Error that is not looked at is thrown when it is dropped.
-//                  After a test, return it as `return result.error();`
+//    Result<void>  done or an Error
 //
-// The throw is the price of `set.unite(other);` on a line of its own: a failure can be tested
-// for, or it surfaces as an exception, but it cannot vanish.
-// Limits:  in a destructor, where nothing may be thrown, look at a Result<void>, or the program
-//          ends.
+//    auto set = Set<BlockedBloom>::make(want);
+//    if (!set) return set.error();
+//    set->try_unite(other).value();       throws the Error as a Failure, if there is one
+//
+// A Result is an inert value: it can be copied where T can, and it does nothing when it goes. The
+// compiler warns of a Result that a statement drops (nodiscard) and of one that gets a name and is
+// never read (warn_unused).
+// Limits:  without exceptions (-fno-exceptions) there is no value(): test the Result and read it
+//          with *.
 // Threads: a Result belongs to one thread at a time.
 #pragma once
 
 #include <cassert>
-#include <exception>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -50,87 +55,77 @@ class Failure : public std::runtime_error {
   Code code;
 };
 
+namespace detail {
+
+// Throws. Where there are no exceptions, what would be thrown is a misuse, and ends the program.
+template <class Exception>
+[[noreturn]] void raise(const Exception& exception) {
+#if __cpp_exceptions
+  throw exception;
+#else
+  static_cast<void>(exception);
+  std::abort();
+#endif
+}
+
+}  // namespace detail
+
 template <class T>
-class [[nodiscard]] Result {
+class [[nodiscard, gnu::warn_unused]] Result {
+  static constexpr bool has_nothing = std::is_void_v<T>;
+  using Held = std::conditional_t<has_nothing, std::monostate, T>;
+  using Reference = std::add_lvalue_reference_t<T>;
+  using ConstReference = std::add_lvalue_reference_t<const T>;
+  using Moved = std::add_rvalue_reference_t<T>;
+
  public:
-  Result(T value) : held_(std::in_place_index<0>, std::move(value)) {}
+  Result() requires has_nothing : held_(std::in_place_index<0>) {}
+  Result(Held value) requires(!has_nothing) : held_(std::in_place_index<0>, std::move(value)) {}
   Result(Error error) : held_(std::in_place_index<1>, std::move(error)) {}
 
   bool has_value() const { return held_.index() == 0; }
   explicit operator bool() const { return has_value(); }
 
   const Error& error() const {
-    assert(!has_value() && "error() asked of a Result that holds a value");
-    return std::get<1>(held_);
+    assert(!has_value() && "error() asked of a Result that holds no error");
+    return *std::get_if<1>(&held_);
   }
 
-  T& operator*() & { return held(); }
-  const T& operator*() const& { return const_cast<Result*>(this)->held(); }
-  T&& operator*() && { return std::move(held()); }
-  T* operator->() { return &held(); }
-  const T* operator->() const { return &const_cast<Result*>(this)->held(); }
+  Reference operator*() & requires(!has_nothing) { return held(); }
+  ConstReference operator*() const& requires(!has_nothing) { return held(); }
+  Moved operator*() && requires(!has_nothing) { return std::move(held()); }
+  Held* operator->() requires(!has_nothing) { return &held(); }
+  const Held* operator->() const requires(!has_nothing) { return &held(); }
 
+#if __cpp_exceptions
   // The value, or the Error thrown as a Failure.
-  T& value() & { return checked(); }
-  const T& value() const& { return const_cast<Result*>(this)->checked(); }
-  T&& value() && { return std::move(checked()); }
+  Reference value()& {
+    expect_value();
+    if constexpr (!has_nothing) return held();
+  }
+  ConstReference value() const& {
+    expect_value();
+    if constexpr (!has_nothing) return held();
+  }
+  Moved value()&& {
+    expect_value();
+    if constexpr (!has_nothing) return std::move(held());
+  }
+#endif
 
  private:
-  T& held() {
+  Held& held() {
     assert(has_value() && "a Result without a value was read; test it first");
     return *std::get_if<0>(&held_);
   }
-  T& checked() {
+  const Held& held() const { return const_cast<Result*>(this)->held(); }
+#if __cpp_exceptions
+  void expect_value() const {
     if (!has_value()) throw Failure(error());
-    return *std::get_if<0>(&held_);
   }
+#endif
 
-  std::variant<T, Error> held_;
-};
-
-template <>
-class Result<void> {
- public:
-  Result() = default;
-  Result(Error error) : error_(std::move(error)), failed_(true), unread_(true) {}
-  // A moved Result counts as not looked at: the receiver must look at it.
-  Result(Result&& other) noexcept
-      : error_(std::move(other.error_)), failed_(other.failed_), unread_(other.failed_) {
-    other.unread_ = false;
-  }
-  Result& operator=(Result&& other) {
-    if (std::exchange(unread_, false)) throw Failure(error_);
-    error_ = std::move(other.error_);
-    failed_ = other.failed_;
-    unread_ = other.failed_;
-    other.unread_ = false;
-    return *this;
-  }
-
-  ~Result() noexcept(false) {
-    if (unread_ && std::uncaught_exceptions() == 0) throw Failure(error_);
-  }
-
-  bool has_value() const { return !read().failed_; }
-  explicit operator bool() const { return has_value(); }
-  const Error& error() const {
-    assert(failed_ && "error() asked of a Result that holds no error");
-    return read().error_;
-  }
-  // Throws the Error as a Failure, if there is one.
-  void value() const {
-    if (read().failed_) throw Failure(error_);
-  }
-
- private:
-  const Result& read() const {
-    unread_ = false;
-    return *this;
-  }
-
-  Error error_{};
-  bool failed_ = false;
-  mutable bool unread_ = false;
+  std::variant<Held, Error> held_;
 };
 
 }  // namespace bloomery::inline v0

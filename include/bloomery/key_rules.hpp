@@ -81,6 +81,11 @@ inline Error wrong_form(KeyForm held, KeyForm given) {
                               "a key"};
 }
 
+// Of a verb of a set that was moved from.
+inline Error moved_from_error() {
+  return {Code::unsound, "the set was moved from; only assign to it or destroy it"};
+}
+
 }  // namespace detail
 
 struct KeyRules {

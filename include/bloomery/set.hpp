@@ -6,12 +6,12 @@
 // When to prefer which kind: docs/kinds.md. Keys are strings, byte spans and integers; a Hash goes
 // in as it is, if you hash yourself (its bits must be well mixed). Exact maps take integers only.
 //
-// The constructor throws std::invalid_argument for a want that no set can have; make() returns it.
-// add() throws Failure when the set is full, std::out_of_range for an integer outside a range;
-// add_all and may_contain_all throw std::invalid_argument when the answers have too little room.
-// A key of a form that the set does not hold (a text, where it has integers) throws Failure.
-// Limits:  a Result<void> that fails and is not looked at throws (error.hpp). A set that was moved
-//          from may only be assigned to or destroyed; anything else throws std::logic_error.
+// Errors:  verbs throw; try_ forms, make(), build() and open() return; getters do neither. They
+//          throw std::invalid_argument for a want that no set can have, or too little room for
+//          answers, std::out_of_range for an integer outside a range, Failure for all else. Without
+//          exceptions only the try_ forms are there, and any other misuse ends the program.
+// Limits:  a set that was moved from may only be assigned to or destroyed. Its verbs throw
+//          std::logic_error, its try_ forms return an Error, its getters tell of an empty set.
 // Threads: add_shared, may_contain_shared and overfull may be called by any number at once; nothing
 //          else may run beside them. Otherwise one thread changes a set, or any number ask it.
 #pragma once
@@ -49,8 +49,10 @@ class Set {
   using Input = typename K::Input;
   static constexpr bool is_ranged = std::same_as<Input, Ordinal>;
 
+#if __cpp_exceptions
   explicit Set(const Want& want, Hasher hasher = Hasher{})
       : Set(detail::made_body<K>(want), hasher) {}
+#endif
 
   static Result<Set> make(const Want& want, Hasher hasher = Hasher{}) {
     auto body = detail::Body<K>::make(want);
@@ -70,7 +72,7 @@ class Set {
   // A private copy-on-write mapping of the file: changes stay in memory until saved.
   static Result<Set> open(const std::filesystem::path& path, const OpenOptions& options = {});
   // The file is the old one or the new one, never half of it.
-  Result<void> save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
+  Result<void> try_save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
 
   // True: surely new. False: there before, or (approximate kinds) a false positive.
   // Leave `Cpu` out: it keeps files that are compiled for different CPUs apart (this_cpu.hpp).
@@ -153,22 +155,12 @@ class Set {
   // Returns how many were there; `removed`, if not empty, is as long as the keys and tells which.
   template <detail::KeysOf<K> Keys>
   std::size_t remove_all(const Keys& keys,
-                         std::span<bool> removed = {}) requires detail::Removable<K> {
-    const auto all = asked(keys);
-    body_.expect_removable();
-    if (!removed.empty()) detail::expect_room(removed.size(), all.size());
-    return removed.empty() ? body_.remove_from(source(all), detail::CountOnly{})
-                           : body_.remove_from(source(all), detail::ToBools(removed.data()));
-  }
+                         std::span<bool> removed = {}) requires detail::Removable<K>;
 
   // How often the key was added: never too low, perhaps too high. An answer of most_count() means
   // that often or more.
   template <detail::KeyOf<K> T>
-  std::uint64_t count_of(const T& key) const requires detail::Countable<K> {
-    gate_.expect(detail::form_of<T, K>);
-    const K& kind = body_.kind();
-    return has_place(key) ? kind.count(kind.locate(unchecked_input_of(key))) : 0;
-  }
+  std::uint64_t count_of(const T& key) const requires detail::Countable<K>;
   std::uint64_t count_of(std::string_view key) const requires(!is_ranged && detail::Countable<K>) {
     return count_of<std::string_view>(key);
   }
@@ -177,7 +169,7 @@ class Set {
   void counts(const Keys& keys,
               std::span<std::uint64_t> counts) const requires detail::Countable<K>;
   std::uint64_t most_count() const requires detail::Countable<K> {
-    return body_.kind().most_count();
+    return is_here() ? body_.kind().most_count() : 0;
   }
 
   // Adds every key in order, with many cache misses in flight. Returns how many were surely new;
@@ -238,31 +230,38 @@ class Set {
   // How many of the keys may be there, without telling which. One thread partitions the keys by
   // cache line where that pays; several ask in the order of the keys.
   template <detail::KeysOf<K> Keys>
-  std::size_t count_may_contain(const Keys& keys, Threads threads = {1}) const {
-    const auto all = asked(keys);
-    if (detail::wanted_threads(threads) == 1) return ask_source(all, detail::CountOnly{});
-    return detail::ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
-      return ask_source(all.subspan(first, n), [](std::size_t, std::size_t, std::uint64_t) {});
-    });
-  }
+  std::size_t count_may_contain(const Keys& keys, Threads threads = {1}) const;
 
   // Equal shape, hash and form of keys, or an Error that names what differs.
-  Result<void> unite(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
+  Result<void> try_unite(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
   // On Bloom filters: holds every common key, at a worse rate than a filter of those keys.
-  Result<void> intersect(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
+  Result<void> try_intersect(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
   // Difference and exclusive or: exact kinds only. On a Bloom filter they would clear bits that
   // other keys need, so there they are refused.
-  Result<void> subtract(const Set& other) requires detail::Subtractable<K>;
-  Result<void> exclusive(const Set& other) requires detail::Exclusive<K>;
+  Result<void> try_subtract(const Set& other) requires detail::Subtractable<K>;
+  Result<void> try_exclusive(const Set& other) requires detail::Exclusive<K>;
 
-  double estimate() const { return here().estimate(); }  // keys, from the bits; infinity when full
-  double rate_now() const { return here().rate_now(); }  // false-positive rate, from the bits
-  double fill_ratio() const { return here().fill_ratio(); }
-  double rate_asked() const { return here().rate_asked(); }
-  std::uint64_t bytes() const { return here().bytes(); }
-  std::uint64_t adds() const { return here().adds(); }  // keys that were surely new when added
-  std::uint64_t capacity() const { return here().capacity(); }
-  bool overfull() const { return here().overfull(); }  // more keys than it was planned for
+#if __cpp_exceptions
+  // The same, with the Error thrown as a Failure.
+  void save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
+  void unite(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
+  void intersect(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
+  void subtract(const Set& other) requires detail::Subtractable<K>;
+  void exclusive(const Set& other) requires detail::Exclusive<K>;
+  void advance_to(std::uint64_t time, std::uint64_t span) requires detail::Forgetting<K>;
+#endif
+
+  // Keys, from the bits; infinity when full.
+  double estimate() const { return is_here() ? body_.estimate() : 0; }
+  // False-positive rate, from the bits.
+  double rate_now() const { return is_here() ? body_.rate_now() : 0; }
+  double fill_ratio() const { return is_here() ? body_.fill_ratio() : 0; }
+  double rate_asked() const { return is_here() ? body_.rate_asked() : 0; }
+  std::uint64_t bytes() const { return is_here() ? body_.bytes() : 0; }
+  // Keys that were surely new when added.
+  std::uint64_t adds() const { return is_here() ? body_.adds() : 0; }
+  std::uint64_t capacity() const { return is_here() ? body_.capacity() : 0; }
+  bool overfull() const { return is_here() && body_.overfull(); }  // more keys than planned for
   const Hasher& hasher() const { return hasher_; }
   KeyRules rules() const;
 
@@ -272,11 +271,10 @@ class Set {
 
   // Windows: forgets the oldest generation; or tells the time, and only the last `span` is kept.
   void advance() requires detail::Forgetting<K> { here().kind().advance(); }
-  Result<void> advance_to(std::uint64_t time, std::uint64_t span) requires detail::Forgetting<K> {
-    return here().kind().advance_to(time, span);
-  }
+  Result<void> try_advance_to(std::uint64_t time,
+                              std::uint64_t span) requires detail::Forgetting<K>;
 
-  std::uint64_t count() const requires detail::Exact<K> { return core_of(here()).count(); }
+  std::uint64_t count() const requires detail::Exact<K> { return is_here() ? core().count() : 0; }
 
   // Members in ascending order.
   template <class Each>
@@ -302,7 +300,8 @@ class Set {
   Set(detail::Body<K> body, Hasher hasher)
       : body_(std::move(body)), hasher_(hasher), gate_(core(), hasher) {}
 
-  // Throws where nothing is left to ask.
+  bool is_here() const { return gate_.is_here(); }
+  // Throws std::logic_error when the set was moved from.
   const detail::Body<K>& here() const {
     gate_.expect_here();
     return body_;
@@ -318,6 +317,10 @@ class Set {
   const auto& core() const { return core_of(body_); }
 
   Result<void> fits(const Set& other) const;
+  void expect_here(const Set& other) const {
+    gate_.expect_here();
+    other.gate_.expect_here();
+  }
 
   template <class T>
   bool has_place(const T& key) const {
@@ -372,9 +375,9 @@ class Set {
   template <class T, class Sink>
   std::size_t add_source(std::span<const T> keys, Sink&& sink) {
     if constexpr (detail::Kind<K>)
-      return Result<std::size_t>(body_.add_from(source(keys), sink)).value();
+      return detail::counted_or_raised(body_.add_from(source(keys), sink));
     else
-      return detail::add_in_groups(body_, source(keys), sink).value();
+      return detail::counted_or_raised(detail::add_in_groups(body_, source(keys), sink));
   }
 
   template <class T, class Sink>

@@ -230,6 +230,15 @@ TEST(LevelDbPolicy, ADatabaseFindsEveryKeyAlsoWhenOpenedAgain) {
   with_database(&policy, expect_all);
 }
 
+// Nothing may be thrown through LevelDB. So many keys are more than a vector takes.
+TEST(LevelDbPolicy, WithoutMemoryTheFilterIsEmptyAndSaysMaybe) {
+  const LevelDbPolicy policy(10);
+  std::string filter = "before";
+  policy.CreateFilter(nullptr, -1, &filter);
+  EXPECT_EQ(filter, "before");
+  EXPECT_TRUE(policy.KeyMayMatch("key", ""));
+}
+
 std::uint64_t reads_of_strangers(const leveldb::FilterPolicy* policy,
                                  std::string (*key_of)(std::uint64_t)) {
   const Directory directory;

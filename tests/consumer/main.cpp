@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
     std::cerr << "a fresh set does not remember what was added\n";
     return 1;
   }
-  seen.save(argv[1]).value();
+  seen.save(argv[1]);
 
   auto opened = bloomery::Set<bloomery::BlockedBloom>::open(argv[1]).value();
   if (!opened.may_contain("x")) {

@@ -61,16 +61,17 @@ struct ServerBody : AnySet::Body {
             .shared = true};
   }
   double estimate() const override { return static_cast<double>(server.hashes.size()); }
-  double rate_now() const override {
-    if (!server.estimates) throw Failure({Code::io, "the server does not tell its rate"});
-    return 0;
+  Result<void> measure() const override {
+    if (!server.estimates) return Error{Code::io, "the server does not tell its rate"};
+    return {};
   }
+  double rate_now() const override { return 0; }
   double expected_rate_now() const override { return 0; }
   double fill_ratio() const override { return 0; }
   bool overfull() const override { return server.hashes.size() > server.capacity; }
   std::vector<std::pair<std::string, std::string>> shape_facts() const override { return {}; }
   std::optional<std::uint64_t> stuck() const override { return std::nullopt; }
-  Parts parts() const override { return {}; }
+  Result<Parts> parts() const override { return Parts{}; }
 
   Server& server;
 };

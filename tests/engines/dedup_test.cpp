@@ -312,7 +312,7 @@ TEST_F(Dedup, ThreadsPrintTheSameBytesAndLeaveTheSameSet) {
       EXPECT_EQ(many.report.lines_out, one.report.lines_out);
       EXPECT_EQ(many.report.bytes_in, one.report.bytes_in);
       EXPECT_EQ(many.report.expected_lost, one.report.expected_lost);
-      const Parts left = alone.parts(), right = set.parts();
+      const Parts left = alone.parts().value(), right = set.parts().value();
       ASSERT_EQ(left.parts.size(), right.parts.size());
       for (std::size_t i = 0; i < left.parts.size(); ++i)
         EXPECT_TRUE(std::ranges::equal(left.parts[i].payload, right.parts[i].payload));

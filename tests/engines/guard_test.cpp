@@ -179,7 +179,6 @@ TEST(Guard, ARowIsNotWrittenWhenTheSetCanNotTakeIt) {
   EXPECT_EQ(outside.error().code, Code::out_of_range);
 
   Guard cuckoo(Set<Cuckoo>({.keys = 8, .rate = 0.01}));
-  Result<void> last;
   Key taken = 0;
   while (taken < 100'000) {
     auto now = cuckoo.insert(taken);

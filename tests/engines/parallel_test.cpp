@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <new>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include <bloomery/bloomery.hpp>
+#include <bloomery/detail/engines/build.hpp>
 #include <bloomery/detail/engines/parallel.hpp>
 #include <tests/sets/repeats.hpp>
 
@@ -50,6 +53,53 @@ TEST(ParallelThreads, RefusedOnesAreToldAndNoWorkIsDone) {
   Scarce::given = 0;
   EXPECT_TRUE(on_threads<Scarce>(3, [&](unsigned) { ++calls; }));
   EXPECT_EQ(calls, 3);
+}
+
+// Whichever thread it is, all others end first, and the program goes on.
+TEST(ParallelThreads, WhatOneThrowsIsThrownToTheCaller) {
+  for (const unsigned who : {0U, 1U, 2U}) {
+    std::atomic<int> calls = 0;
+    const auto work = [&](unsigned me) {
+      ++calls;
+      if (me == who) throw std::bad_alloc();
+    };
+    EXPECT_THROW(static_cast<void>(on_threads(3, work)), std::bad_alloc);
+    EXPECT_EQ(calls, 3);
+  }
+}
+
+// Hashes, until there is no memory for the next one.
+struct StarvingSource : ReadyInputs<Hash> {
+  using ReadyInputs::ReadyInputs;
+  void make(std::size_t first, std::size_t n, Hash* out) const {
+    if (first + n > size() / 2) throw std::bad_alloc();
+    ReadyInputs::make(first, n, out);
+  }
+  void inputs() const = delete;  // so that keys are made
+};
+
+TEST(ParallelThreads, WithoutMemoryNoThreadWaitsForAnother) {
+  const std::vector<Hash> hashes(300'000, Hash{1});
+  const BlockedBloom::Shape shape{.blocks = 3'001, .probes = 6, .lines = 1};
+  auto memory = Memory::make(BlockedBloom::bytes(shape)).value();
+  BlockedBloom kind(shape, memory.bytes());
+  const StarvingSource source{std::span<const Hash>(hashes)};
+  EXPECT_THROW(static_cast<void>(add_all_parallel(kind, source, 3)), std::bad_alloc);
+}
+
+TEST(ParallelThreads, ACrewWithoutMemoryReturnsTheErrorAndThrowsTheRest) {
+  for (const unsigned threads : {1U, 3U}) {
+    const Crew crew = crew_of({threads});
+    const auto starved = crew.share(10, 10, [](unsigned, std::uint64_t piece) {
+      if (piece == 7) throw std::bad_alloc();
+    });
+    ASSERT_FALSE(starved);
+    EXPECT_EQ(starved.error().code, Code::no_memory);
+    const auto wrong = [](unsigned, std::uint64_t piece) {
+      if (piece == 7) throw std::length_error("too long");
+    };
+    EXPECT_THROW(static_cast<void>(crew.share(10, 10, wrong)), std::length_error);
+  }
 }
 
 TEST(Parallel, UsesNoMoreThreadsThanThereIsWorkFor) {
@@ -139,7 +189,7 @@ TEST(ParallelThreads, TextIsHashedByThreadsToo) {
   Set<BlockedBloom> one({.keys = 1'100'000, .rate = 0.01});
   Set<BlockedBloom> two({.keys = 1'100'000, .rate = 0.01});
   EXPECT_EQ(two.add_all(texts, Threads{2}), one.add_all(texts));
-  ASSERT_TRUE(two.unite(one));
+  two.unite(one);
   EXPECT_EQ(two.fill_ratio(), one.fill_ratio());
 }
 

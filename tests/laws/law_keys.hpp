@@ -136,7 +136,7 @@ inline FileBytes bits_of(const Parts& parts) {
 template <class K>
 FileBytes bits_of(const Set<K>& set) {
   const ScratchDirectory scratch;
-  set.save(scratch / "set.blm").value();
+  set.save(scratch / "set.blm");
   return bits_of(open_image(scratch / "set.blm").value().parts);
 }
 

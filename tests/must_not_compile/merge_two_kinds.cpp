@@ -4,5 +4,5 @@
 
 void merge(bloomery::Set<bloomery::ClassicBloom>& classic,
            const bloomery::Set<bloomery::BlockedBloom>& blocked) {
-  classic.unite(blocked).value();
+  classic.unite(blocked);
 }

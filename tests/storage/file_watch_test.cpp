@@ -16,7 +16,7 @@ class Watched : public testing::Test {
   Watched() {
     Set<BlockedBloom> set({.keys = 10'000, .rate = 0.01});
     for (std::uint64_t key = 0; key < 10'000; ++key) set.add(key);
-    set.save(path_).value();
+    set.save(path_);
   }
   void overwrite_last_byte() const {
     std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);

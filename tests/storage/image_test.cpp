@@ -276,7 +276,8 @@ TEST(Image, OfARealSetAnswersAsTheSetDid) {
   std::vector<Hash> keys;
   for (std::uint64_t key = 0; key < 200'000; ++key) keys.push_back(Hasher()(key));
   set.add_all(std::span(keys).first(100'000)).value();
-  save_image(scratch / "a", {.parts = set.parts(), .hasher = set.hasher(), .rules = set.rules()})
+  save_image(scratch / "a",
+             {.parts = set.parts().value(), .hasher = set.hasher(), .rules = set.rules()})
       .value();
   auto image = open_image(scratch / "a").value();
   const auto again = AnySet::from_parts(std::move(image.parts), image.hasher, image.rules).value();
@@ -311,7 +312,7 @@ TEST(ImageGolden, TheWorkedExampleOfTheDocumentIsWhatIsWritten) {
   const Ordinal members[] = {{1}, {3}, {5}, {511}};
   set.add_all(members).value();
   Image image;
-  image.parts = set.parts();
+  image.parts = set.parts().value();
   image.rules.form = KeyForm::number;
   const auto bytes = bytes_of(scratch, image);
   EXPECT_EQ(xxh3_64(bytes.data(), bytes.size(), 0), 0x67d1'4b24'314d'1712U);

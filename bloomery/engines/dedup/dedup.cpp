@@ -9,9 +9,9 @@
 #include <span>
 #include <utility>
 
+#include <bloomery/detail/engines/thrown.hpp>
 #include <bloomery/engines/dedup/loss_meter.hpp>
 #include <bloomery/engines/keys/keyed_block.hpp>
-#include <bloomery/engines/thrown.hpp>
 
 namespace bloomery::inline v0::detail {
 namespace {
@@ -99,8 +99,9 @@ class Adding {
     note_sizes();
     return report_;
   }
-  DedupReport at_the_end() {
+  Result<DedupReport> at_the_end() {
     note_sizes();
+    if (auto measured = set_.measure(); !measured) return measured.error();
     report_.rate_now = set_.exact() ? 0 : set_.rate_now();
     report_.expected_lost = meter_.lost();
     return report_;

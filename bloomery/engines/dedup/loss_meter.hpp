@@ -16,6 +16,15 @@
 
 namespace bloomery::inline v0::detail {
 
+// The rate at which a set takes new keys for repeats. The formula counts the fresh keys. An
+// overfull set takes many new keys for repeats, and those still set bits: so there the rate comes
+// from the bits. Throws the Error of a server that has them and does not answer.
+inline double rate_of_taking(const AnySet& set) {
+  if (!set.overfull()) return set.expected_rate_now();
+  set.measure().value();
+  return set.rate_now();
+}
+
 class LossMeter {
  public:
   // other_rate: the rate at which sets asked before this one take a new line for a repeat.
@@ -48,11 +57,8 @@ class LossMeter {
   }
 
  private:
-  // The formula counts the fresh keys. An overfull set takes many new keys for repeats, and those
-  // still set bits: so there the rate comes from the bits.
   double rate() const {
-    double own = 0;
-    if (!set_.exact()) own = set_.overfull() ? set_.rate_now() : set_.expected_rate_now();
+    const double own = set_.exact() ? 0 : rate_of_taking(set_);
     return std::min(1.0, own + other_rate_);
   }
 

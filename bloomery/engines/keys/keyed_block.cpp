@@ -1,13 +1,12 @@
 #include <bloomery/engines/keys/keyed_block.hpp>
 
+#include <bloomery/engines/dedup/loss_meter.hpp>
+
 namespace bloomery::inline v0::detail {
 
-// From their bits where they are overfull: the formula counts keys that were fresh, and an overfull
-// set takes most new keys for repeats.
 double rate_of_others(const std::vector<Against>& others) {
   double rate = 0;
-  for (const Against& other : others)
-    rate += other.set->overfull() ? other.set->rate_now() : other.set->expected_rate_now();
+  for (const Against& other : others) rate += rate_of_taking(*other.set);
   return rate;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include <bloomery/bits/prefix_streams.hpp>
@@ -92,7 +93,7 @@ Result<PrefixShards> PrefixShards::make(const Law& law) {
   for (std::uint64_t i = 0; i < std::uint64_t{1} << depth; ++i) {
     auto table = set.table_for({}, {room, QuotientTable::least_quotient_bits, depth});
     if (!table) return table.error();
-    set.put({std::move(*table), depth, depth == 0 ? 0 : i << (64 - depth)});
+    set.put(std::make_unique<Shard>(std::move(*table), depth, depth == 0 ? 0 : i << (64 - depth)));
   }
   set.fill_directory();
   return set;
@@ -110,7 +111,7 @@ Result<PrefixShards> PrefixShards::clone() const {
   for (const auto& shard : shards_) {
     auto table = shard->table.copy();
     if (!table) return table.error();
-    set.put({std::move(*table), shard->depth, shard->start});
+    set.put(std::make_unique<Shard>(std::move(*table), shard->depth, shard->start));
   }
   if (is_whole()) set.fill_directory();
   return set;
@@ -148,8 +149,7 @@ Result<QuotientTable> PrefixShards::table_for(const Lengths& held, const Target&
   return QuotientTable::make(*size);
 }
 
-void PrefixShards::put(Shard made) {
-  auto shard = std::make_unique<Shard>(std::move(made));
+void PrefixShards::put(std::unique_ptr<Shard> shard) {
   shard->room = Scalable::room(shard->table.size());
   entries_ += shard->table.entries();
   room_ += shard->room;
@@ -231,11 +231,20 @@ Result<void> PrefixShards::split(Shard& shard, std::uint64_t memory_left) {
   }
   if (made[0]->bytes_taken() + made[1]->bytes_taken() + bytes_beside_shard > memory_left)
     return full_for_memory();
+  // All memory is taken before anything changes: half of a split would lose keys.
+  std::unique_ptr<Shard> second;
+  std::vector<Shard*> wider;
+  try {
+    second = std::make_unique<Shard>(std::move(*made[1]), depth, shard.start | half >> (depth - 1));
+    if (shards_.size() == shards_.capacity()) shards_.reserve(shards_.size() * 2);
+    if (depth > depth_) wider.resize(directory_.size() * 2);
+  } catch (const std::bad_alloc&) {
+    return full_for_memory();
+  }
   shard.depth = depth;
   take_over(shard, std::move(*made[0]));
-  put({std::move(*made[1]), depth, shard.start | half >> (depth - 1)});
+  put(std::move(second));
   if (depth > depth_) {
-    std::vector<Shard*> wider(directory_.size() * 2);
     for (std::size_t i = 0; i < wider.size(); ++i) wider[i] = directory_[i / 2];
     directory_ = std::move(wider);
     ++depth_;
@@ -398,7 +407,7 @@ Result<void> PrefixShards::load(ChunkReader& reader, std::uint64_t memory_left) 
     if (!memory) return memory.error();
     auto table = QuotientTable::open(size, std::move(*memory), law_.prefix_bits != 0);
     if (!table) return table.error();
-    put({std::move(*table), static_cast<unsigned>(depth), start << 16});
+    put(std::make_unique<Shard>(std::move(*table), static_cast<unsigned>(depth), start << 16));
     loaded_to_ = start + (end_place >> depth);
   }
   if (is_whole()) fill_directory();

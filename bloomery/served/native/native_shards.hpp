@@ -119,7 +119,7 @@ class PrefixShards : public InHostMemory {
                        std::uint64_t memory_left, Pour&& pour_into);
   Result<void> grow(Shard& shard, std::uint64_t memory_left);
   Result<void> split(Shard& shard, std::uint64_t memory_left);
-  void put(Shard made);
+  void put(std::unique_ptr<Shard> shard);
   void take_over(Shard& shard, QuotientTable table);
   void fill_directory();
   void enter_in_directory(Shard& shard);

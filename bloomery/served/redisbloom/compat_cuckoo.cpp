@@ -331,6 +331,9 @@ void CompatCuckoo::clear(std::size_t table, std::uint8_t* place) {
 }
 
 void CompatCuckoo::append_table(HostBytes table) {
+  // So that memory that runs out leaves both as they were.
+  if (tables_.size() == tables_.capacity())
+    tables_.reserve(std::max<std::size_t>(1, tables_.size() * 2));
   used_.push_back(table.is_taken() ? used_in(table.text()) : 0);
   if (used_.back() == 0) table = HostBytes::promised(table.size());
   tables_.push_back(std::move(table));

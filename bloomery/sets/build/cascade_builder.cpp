@@ -1,7 +1,6 @@
 #include <bloomery/detail/sets/build/cascade_builder.hpp>
 
 #include <array>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -23,11 +22,8 @@ Error no_memory() {
 // Vectors say by an exception that memory ran out.
 template <class Work>
 Result<void> with_memory(Work&& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return no_memory();
-  }
+  Result<void> done;
+  return had_memory([&] { done = work(); }) ? done : no_memory();
 }
 
 }  // namespace
@@ -112,7 +108,7 @@ Result<void> CascadeBuilder::block_all(std::span<const WideHash> hashes) {
                                         " too; take it out of one of the lists"};
     blocked_count_ += group.size();
     if (filter_) {
-      filter_->add_all(filtered, nullptr).value();
+      if (auto added = filter_->add_all(filtered, nullptr); !added) return added.error();
       continue;
     }
     auto gathered = with_memory([&]() -> Result<void> {
@@ -148,7 +144,7 @@ Result<Cascade> CascadeBuilder::finish() && {
     std::sort(gathered_.begin(), gathered_.end());
     gathered_.erase(std::unique(gathered_.begin(), gathered_.end()), gathered_.end());
     if (auto made = make_filter(gathered_.size()); !made) return made.error();
-    filter_->add_all(gathered_, nullptr).value();
+    if (auto added = filter_->add_all(gathered_, nullptr); !added) return added.error();
     gathered_ = {};
   }
   std::optional<Result<Memory>> list;

@@ -69,7 +69,9 @@ struct AnySet::Body {
   virtual bool overfull() const = 0;
   virtual std::optional<std::uint64_t> stuck() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> shape_facts() const = 0;
-  virtual detail::Parts parts() const = 0;
+  virtual Result<detail::Parts> parts() const = 0;
+  // Reads what estimate(), rate_now() and fill_ratio() tell of, where that can fail.
+  virtual Result<void> measure() const { return {}; }
 };
 
 namespace detail {

@@ -236,7 +236,7 @@ struct Holder : AnySet::Body {
       return std::nullopt;
   }
 
-  Parts parts() const override { return held.parts(); }
+  Result<Parts> parts() const override { return held.parts(); }
 
   Held held;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 #include <utility>
 
 #include <bloomery/detail/bits/memory.hpp>
@@ -156,16 +155,10 @@ AnySet::AnySet(AnySet&&) noexcept = default;
 AnySet& AnySet::operator=(AnySet&&) noexcept = default;
 AnySet::~AnySet() = default;
 
-AnySet::Body& AnySet::here() const {
-  if (body_ == nullptr)
-    throw std::logic_error("the set was moved from; only assign to it or destroy it");
-  return *body_;
-}
-
-KindId AnySet::kind() const { return here().row().id; }
-InputForm AnySet::input() const { return here().row().input; }
-bool AnySet::exact() const { return here().row().exact; }
-bool AnySet::shared() const { return here().facts().shared; }
+KindId AnySet::kind() const { return body_ ? body_->row().id : KindId{}; }
+InputForm AnySet::input() const { return body_ ? body_->row().input : InputForm{}; }
+bool AnySet::exact() const { return body_ && body_->row().exact; }
+bool AnySet::shared() const { return body_ && body_->facts().shared; }
 
 // The form of the keys is noted when some may have been added: not when all were refused, but also
 // when the set became full on the way.
@@ -176,6 +169,7 @@ void AnySet::note_form(KeyForm form, bool none, const Result<std::size_t>& added
 }
 
 Result<void> AnySet::expect_texts() const {
+  if (!body_) return moved_from_error();
   if (input() == InputForm::ordinal) return wrong_input(kind().name, "integers, not text");
   if (forms_meet(rules_.form, KeyForm::text)) return {};
   return wrong_form(rules_.form, KeyForm::text);
@@ -259,11 +253,11 @@ bool* or_null(std::span<bool> answers, std::size_t first) {
 
 Result<std::size_t> AnySet::add_all(std::span<const std::string_view> keys, std::span<bool> fresh) {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  TextSlices slices(keys, hasher_, here().row().wide_hashes);
+  TextSlices slices(keys, hasher_, body_->row().wide_hashes);
   if (fresh.empty() && keys.size() >= join_texts) slices.join();
   Result<std::size_t> count = std::size_t{0};
   while (count && slices.next()) {
-    const auto added = here().add(slices.hashes(), or_null(fresh, slices.first()));
+    const auto added = body_->add(slices.hashes(), or_null(fresh, slices.first()));
     if (added)
       *count += *added;
     else
@@ -276,41 +270,45 @@ Result<std::size_t> AnySet::add_all(std::span<const std::string_view> keys, std:
 }
 
 Result<std::size_t> AnySet::add_all(std::span<const Hash> hashes, std::span<bool> fresh) {
-  auto added = here().add(hashes, or_null(fresh));
+  if (!body_) return moved_from_error();
+  auto added = body_->add(hashes, or_null(fresh));
   note_form(KeyForm::hash, hashes.empty(), added);
   return added;
 }
 
 Result<std::size_t> AnySet::add_all(std::span<const Ordinal> ordinals, std::span<bool> fresh) {
-  return here().add(ordinals, or_null(fresh));
+  if (!body_) return moved_from_error();
+  return body_->add(ordinals, or_null(fresh));
 }
 
 Result<void> AnySet::may_contain_all(std::span<const std::string_view> keys,
                                      std::span<bool> answers) const {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  TextSlices slices(keys, hasher_, here().row().wide_hashes);
+  TextSlices slices(keys, hasher_, body_->row().wide_hashes);
   while (slices.next())
-    if (auto asked = here().ask(slices.hashes(), answers.data() + slices.first()); !asked)
+    if (auto asked = body_->ask(slices.hashes(), answers.data() + slices.first()); !asked)
       return asked.error();
   return {};
 }
 
 Result<void> AnySet::may_contain_all(std::span<const Hash> hashes, std::span<bool> answers) const {
-  return here().ask(hashes, answers.data());
+  if (!body_) return moved_from_error();
+  return body_->ask(hashes, answers.data());
 }
 
 Result<void> AnySet::may_contain_all(std::span<const Ordinal> ordinals,
                                      std::span<bool> answers) const {
-  return here().ask(ordinals, answers.data());
+  if (!body_) return moved_from_error();
+  return body_->ask(ordinals, answers.data());
 }
 
 Result<std::size_t> AnySet::remove_all(std::span<const std::string_view> keys,
                                        std::span<bool> removed) {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  TextSlices slices(keys, hasher_, here().row().wide_hashes);
+  TextSlices slices(keys, hasher_, body_->row().wide_hashes);
   std::size_t count = 0;
   while (slices.next()) {
-    const auto gone = here().remove(slices.hashes(), or_null(removed, slices.first()));
+    const auto gone = body_->remove(slices.hashes(), or_null(removed, slices.first()));
     if (!gone) return gone;
     count += *gone;
   }
@@ -318,35 +316,40 @@ Result<std::size_t> AnySet::remove_all(std::span<const std::string_view> keys,
 }
 
 Result<std::size_t> AnySet::remove_all(std::span<const Hash> hashes, std::span<bool> removed) {
-  return here().remove(hashes, or_null(removed));
+  if (!body_) return moved_from_error();
+  return body_->remove(hashes, or_null(removed));
 }
 
 Result<std::size_t> AnySet::remove_all(std::span<const Ordinal> ordinals, std::span<bool> removed) {
-  return here().remove(ordinals, or_null(removed));
+  if (!body_) return moved_from_error();
+  return body_->remove(ordinals, or_null(removed));
 }
 
 Result<void> AnySet::counts(std::span<const std::string_view> keys,
                             std::span<std::uint64_t> counts) const {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  TextSlices slices(keys, hasher_, here().row().wide_hashes);
+  TextSlices slices(keys, hasher_, body_->row().wide_hashes);
   while (slices.next())
-    if (auto counted = here().count(slices.hashes(), counts.data() + slices.first()); !counted)
+    if (auto counted = body_->count(slices.hashes(), counts.data() + slices.first()); !counted)
       return counted.error();
   return {};
 }
 
 Result<void> AnySet::counts(std::span<const Hash> hashes, std::span<std::uint64_t> counts) const {
-  return here().count(hashes, counts.data());
+  if (!body_) return moved_from_error();
+  return body_->count(hashes, counts.data());
 }
 
 Result<void> AnySet::counts(std::span<const Ordinal> ordinals,
                             std::span<std::uint64_t> counts) const {
-  return here().count(ordinals, counts.data());
+  if (!body_) return moved_from_error();
+  return body_->count(ordinals, counts.data());
 }
 
-std::uint64_t AnySet::most_count() const { return here().facts().most_count; }
+std::uint64_t AnySet::most_count() const { return body_ ? body_->facts().most_count : 0; }
 
 Result<void> AnySet::fits(const AnySet& other) const {
+  if (!body_ || !other.body_) return moved_from_error();
   if (kind() != other.kind())
     return Error{Code::mismatch, "one set is " + std::string(kind().name) + ", the other " +
                                      std::string(other.kind().name)};
@@ -357,32 +360,33 @@ Result<void> AnySet::fits(const AnySet& other) const {
 
 Result<void> AnySet::unite(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  if (auto united = here().merge(Merge::unite, other.here()); !united) return united.error();
+  if (auto united = body_->merge(Merge::unite, *other.body_); !united) return united.error();
   join_rules(rules_, other.rules_);
   return {};
 }
 
 Result<void> AnySet::intersect(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  if (auto done = here().merge(Merge::intersect, other.here()); !done) return done;
+  if (auto done = body_->merge(Merge::intersect, *other.body_); !done) return done;
   if (rules_.made_from != other.rules_.made_from) rules_.made_from.clear();
   return {};
 }
 
 Result<void> AnySet::subtract(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  return here().merge(Merge::subtract, other.here());
+  return body_->merge(Merge::subtract, *other.body_);
 }
 
 Result<void> AnySet::exclusive(const AnySet& other) {
   if (auto fitting = fits(other); !fitting) return fitting.error();
-  return here().merge(Merge::exclusive, other.here());
+  return body_->merge(Merge::exclusive, *other.body_);
 }
 
 void AnySet::hash_all(std::span<const std::string_view> keys, HashedTexts& hashed) const {
   hashed.narrow.clear();
   hashed.wide.clear();
-  if (here().row().wide_hashes) {
+  if (!body_) return;
+  if (body_->row().wide_hashes) {
     hashed.wide.reserve(keys.size());
     for (const std::string_view key : keys) hashed.wide.push_back(hasher_.wide(key));
   } else {
@@ -403,51 +407,69 @@ AnyInputs inputs_of(const HashedTexts& hashed, bool wide, std::size_t first, std
 Result<std::size_t> AnySet::add_all(const HashedTexts& hashed, std::size_t first, std::size_t count,
                                     std::span<bool> fresh) {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  const bool wide = here().row().wide_hashes;
-  auto added = here().add(inputs_of(hashed, wide, first, count), or_null(fresh));
+  const bool wide = body_->row().wide_hashes;
+  auto added = body_->add(inputs_of(hashed, wide, first, count), or_null(fresh));
   note_form(KeyForm::text, count == 0, added);
   return added;
 }
 
 Result<void> AnySet::may_contain_all(const HashedTexts& hashed, std::span<bool> answers) const {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
-  const bool wide = here().row().wide_hashes;
+  const bool wide = body_->row().wide_hashes;
   const std::size_t count = wide ? hashed.wide.size() : hashed.narrow.size();
-  return here().ask(inputs_of(hashed, wide, 0, count), answers.data());
+  return body_->ask(inputs_of(hashed, wide, 0, count), answers.data());
 }
 
 Result<void> AnySet::advance_to(std::uint64_t time, std::uint64_t span) {
-  return here().advance_to(time, span);
+  if (!body_) return moved_from_error();
+  return body_->advance_to(time, span);
 }
 
-std::uint64_t AnySet::time_span() const { return here().facts().time_span; }
-std::uint64_t AnySet::time_told() const { return here().facts().time_told; }
+std::uint64_t AnySet::time_span() const { return body_ ? body_->facts().time_span : 0; }
+std::uint64_t AnySet::time_told() const { return body_ ? body_->facts().time_told : 0; }
 
-void AnySet::cap_memory(std::uint64_t bytes) { here().cap_memory(bytes); }
+void AnySet::cap_memory(std::uint64_t bytes) {
+  if (body_) body_->cap_memory(bytes);
+}
 
-Result<std::uint64_t> AnySet::best_fold(double rate) const { return here().best_fold(rate); }
+Result<std::uint64_t> AnySet::best_fold(double rate) const {
+  if (!body_) return moved_from_error();
+  return body_->best_fold(rate);
+}
 
 Result<AnySet> AnySet::folded(std::uint64_t factor, double rate) const {
-  auto smaller = here().folded(factor, rate);
+  if (!body_) return moved_from_error();
+  auto smaller = body_->folded(factor, rate);
   if (!smaller) return smaller.error();
   return AnySet(std::move(*smaller), hasher_, rules_);
 }
 
-std::uint64_t AnySet::bytes() const { return here().facts().bytes; }
-std::uint64_t AnySet::adds() const { return here().facts().adds; }
-std::uint64_t AnySet::capacity() const { return here().facts().capacity; }
-double AnySet::rate_asked() const { return here().facts().rate_asked; }
-double AnySet::estimate() const { return here().estimate(); }
-double AnySet::rate_now() const { return here().rate_now(); }
-double AnySet::expected_rate_now() const { return here().expected_rate_now(); }
-double AnySet::fill_ratio() const { return here().fill_ratio(); }
-bool AnySet::overfull() const { return here().overfull(); }
-std::optional<Range> AnySet::range() const { return here().facts().range; }
+std::uint64_t AnySet::bytes() const { return body_ ? body_->facts().bytes : 0; }
+std::uint64_t AnySet::adds() const { return body_ ? body_->facts().adds : 0; }
+std::uint64_t AnySet::capacity() const { return body_ ? body_->facts().capacity : 0; }
+double AnySet::rate_asked() const { return body_ ? body_->facts().rate_asked : 0; }
+double AnySet::estimate() const { return body_ ? body_->estimate() : 0; }
+double AnySet::rate_now() const { return body_ ? body_->rate_now() : 0; }
+double AnySet::expected_rate_now() const { return body_ ? body_->expected_rate_now() : 0; }
+double AnySet::fill_ratio() const { return body_ ? body_->fill_ratio() : 0; }
+bool AnySet::overfull() const { return body_ && body_->overfull(); }
+std::optional<Range> AnySet::range() const { return body_ ? body_->facts().range : std::nullopt; }
 std::vector<std::pair<std::string, std::string>> AnySet::shape_facts() const {
-  return here().shape_facts();
+  if (!body_) return {};
+  return body_->shape_facts();
 }
-std::optional<std::uint64_t> AnySet::stuck() const { return here().stuck(); }
-std::optional<AnySet::Lists> AnySet::lists() const { return here().facts().lists; }
-Parts AnySet::parts() const { return here().parts(); }
+std::optional<std::uint64_t> AnySet::stuck() const { return body_ ? body_->stuck() : std::nullopt; }
+std::optional<AnySet::Lists> AnySet::lists() const {
+  return body_ ? body_->facts().lists : std::nullopt;
+}
+Result<Parts> AnySet::parts() const {
+  if (!body_) return moved_from_error();
+  return body_->parts();
+}
+
+Result<void> AnySet::measure() const {
+  if (!body_) return moved_from_error();
+  return body_->measure();
+}
 
 }  // namespace bloomery::inline v0

@@ -146,7 +146,7 @@ Added BloomChain::add_shared(Hash hash) {
     Link& last = *chain_->links[count - 1];
     if (last.adds_shared() < last.most_adds() || chain_->capped) return last.add_shared(hash);
     if (last.may_contain_shared(hash)) return Added::seen;
-    const std::lock_guard lock(chain_->growing);
+    const Locked hold(chain_->growing);
     // Another thread may have grown the chain while this one waited.
     if (count == links())
       if (auto grown = grow(); !grown) return Added::full;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -102,12 +101,14 @@ Result<LineSet<Law>> LineSet<Law>::from_parts(Parts parts) {
 }
 
 template <class Law>
-Parts LineSet<Law>::parts() const {
+Result<Parts> LineSet<Law>::parts() const {
+  auto memory = Memory::make(count() * sizeof(Input));
+  if (!memory) return memory.error();
   Part part{
       .kind = id.number, .shape = encode_shape<LineSet>({count()}), .capacity = planned_keys_};
   part.adds = count();
   part.rate_asked = rate_;
-  part.memory = Memory::make(count() * sizeof(Input)).value();
+  part.memory = std::move(*memory);
   table_.copy_sorted(reinterpret_cast<Key*>(part.memory.bytes().data()));
   part.payload = part.memory.bytes();
   Parts parts;
@@ -117,13 +118,13 @@ Parts LineSet<Law>::parts() const {
 
 template <class Law>
 Added LineSet<Law>::add_shared(Input hash) {
-  const std::lock_guard lock(*lock_);
+  const Locked hold(*lock_);
   return add(hash);
 }
 
 template <class Law>
 bool LineSet<Law>::may_contain_shared(Input hash) const {
-  const std::shared_lock lock(*lock_);
+  const LockedShared hold(*lock_);
   return may_contain(hash);
 }
 

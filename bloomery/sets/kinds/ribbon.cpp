@@ -266,11 +266,10 @@ Result<Built<Ribbon>> build_ribbon(const HashSource& source, const Want& want, c
 }  // namespace
 
 Result<Built<Ribbon>> Ribbon::build(const HashSource& source, const Want& want, const Crew& crew) {
-  try {
-    return build_ribbon(source, want, crew);
-  } catch (const std::bad_alloc&) {
+  std::optional<Result<Built<Ribbon>>> built;
+  if (!had_memory([&] { built.emplace(build_ribbon(source, want, crew)); }))
     return Error{Code::no_memory, "the system does not give the memory to build with"};
-  }
+  return std::move(*built);
 }
 
 Result<void> Ribbon::check(const Shape& shape, std::uint64_t payload_bytes) {

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -321,12 +320,12 @@ Added Scalable::add(Hash hash) {
 }
 
 Added Scalable::add_shared(Hash hash) {
-  const std::lock_guard lock(*lock_);
+  const Locked hold(*lock_);
   return add(hash);
 }
 
 bool Scalable::may_contain_shared(Hash hash) const {
-  const std::shared_lock lock(*lock_);
+  const LockedShared hold(*lock_);
   return may_contain(hash);
 }
 

@@ -25,19 +25,18 @@ Result<Set<K>> Set<K>::open(const std::filesystem::path& path, const OpenOptions
 }
 
 template <class K>
-Result<void> Set<K>::save(const std::filesystem::path& path, const SaveOptions& options) const {
-  try {
-    const Notes notes = notes_ ? *notes_ : Notes{};
-    return save_image(path, {here().parts(), hasher_, rules(), notes.uuid, notes.key_is_elsewhere},
-                      options);
-  } catch (const Failure& failure) {
-    return Error{failure.code, path.string() + ": " + failure.what()};
-  }
+Result<void> Set<K>::try_save(const std::filesystem::path& path, const SaveOptions& options) const {
+  if (!is_here()) return detail::moved_from_error();
+  Result<detail::Parts> parts = body_.parts();
+  if (!parts) return Error{parts.error().code, path.string() + ": " + parts.error().sentence};
+  const Notes notes = notes_ ? *notes_ : Notes{};
+  return save_image(path, {std::move(*parts), hasher_, rules(), notes.uuid, notes.key_is_elsewhere},
+                    options);
 }
 
 template <class K>
 KeyRules Set<K>::rules() const {
-  gate_.expect_here();
+  if (!is_here()) return {};
   KeyRules rules = notes_ ? notes_->rules : KeyRules{};
   rules.form = gate_.noted();
   return rules;
@@ -45,13 +44,15 @@ KeyRules Set<K>::rules() const {
 
 template <class K>
 Result<void> Set<K>::fits(const Set& other) const {
+  if (!is_here() || !other.is_here()) return detail::moved_from_error();
   return detail::keys_fit(hasher_, rules(), other.hasher_, other.rules());
 }
 
 template <class K>
-Result<void> Set<K>::unite(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>) {
-  if (auto fitting = fits(other); !fitting) return fitting.error();
-  if (auto united = body_.unite(other.body_); !united) return united.error();
+Result<void> Set<K>::try_unite(const Set& other) requires(!detail::Kind<K> ||
+                                                          detail::Mergeable<K>) {
+  if (auto fitting = fits(other); !fitting) return fitting;
+  if (auto united = body_.unite(other.body_); !united) return united;
   KeyRules both = rules();
   detail::join_rules(both, other.rules());
   gate_.take(both.form);
@@ -60,21 +61,21 @@ Result<void> Set<K>::unite(const Set& other) requires(!detail::Kind<K> || detail
 }
 
 template <class K>
-Result<void> Set<K>::intersect(const Set& other) requires(!detail::Kind<K> ||
-                                                          detail::Mergeable<K>) {
-  if (auto fitting = fits(other); !fitting) return fitting.error();
+Result<void> Set<K>::try_intersect(const Set& other) requires(!detail::Kind<K> ||
+                                                              detail::Mergeable<K>) {
+  if (auto fitting = fits(other); !fitting) return fitting;
   return body_.intersect(other.body_);
 }
 
 template <class K>
-Result<void> Set<K>::subtract(const Set& other) requires detail::Subtractable<K> {
-  if (auto fitting = fits(other); !fitting) return fitting.error();
+Result<void> Set<K>::try_subtract(const Set& other) requires detail::Subtractable<K> {
+  if (auto fitting = fits(other); !fitting) return fitting;
   return body_.subtract(other.body_);
 }
 
 template <class K>
-Result<void> Set<K>::exclusive(const Set& other) requires detail::Exclusive<K> {
-  if (auto fitting = fits(other); !fitting) return fitting.error();
+Result<void> Set<K>::try_exclusive(const Set& other) requires detail::Exclusive<K> {
+  if (auto fitting = fits(other); !fitting) return fitting;
   return body_.exclusive(other.body_);
 }
 
@@ -100,7 +101,83 @@ template <detail::KeysOf<K> Keys>
 std::size_t Set<K>::add_all_by_lines(const Keys& keys) requires detail::OneLined<K> {
   const auto all = detail::as_span(keys);
   begin_adding(all);
-  return body_.add_all_by_lines(source(all)).value();
+  return detail::counted_or_raised(body_.add_all_by_lines(source(all)));
 }
+
+template <class K>
+Result<void> Set<K>::try_advance_to(std::uint64_t time,
+                                    std::uint64_t span) requires detail::Forgetting<K> {
+  if (!is_here()) return detail::moved_from_error();
+  return body_.kind().advance_to(time, span);
+}
+
+template <class K>
+template <detail::KeysOf<K> Keys>
+std::size_t Set<K>::remove_all(const Keys& keys,
+                               std::span<bool> removed) requires detail::Removable<K> {
+  const auto all = asked(keys);
+  body_.expect_removable();
+  if (!removed.empty()) detail::expect_room(removed.size(), all.size());
+  return removed.empty() ? body_.remove_from(source(all), detail::CountOnly{})
+                         : body_.remove_from(source(all), detail::ToBools(removed.data()));
+}
+
+template <class K>
+template <detail::KeyOf<K> T>
+std::uint64_t Set<K>::count_of(const T& key) const requires detail::Countable<K> {
+  gate_.expect(detail::form_of<T, K>);
+  const K& kind = body_.kind();
+  return has_place(key) ? kind.count(kind.locate(unchecked_input_of(key))) : 0;
+}
+
+template <class K>
+template <detail::KeysOf<K> Keys>
+std::size_t Set<K>::count_may_contain(const Keys& keys, Threads threads) const {
+  const auto all = asked(keys);
+  if (detail::wanted_threads(threads) == 1) return ask_source(all, detail::CountOnly{});
+  return detail::ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
+    return ask_source(all.subspan(first, n), [](std::size_t, std::size_t, std::uint64_t) {});
+  });
+}
+
+#if __cpp_exceptions
+
+template <class K>
+void Set<K>::advance_to(std::uint64_t time, std::uint64_t span) requires detail::Forgetting<K> {
+  gate_.expect_here();
+  try_advance_to(time, span).value();
+}
+
+template <class K>
+void Set<K>::save(const std::filesystem::path& path, const SaveOptions& options) const {
+  gate_.expect_here();
+  try_save(path, options).value();
+}
+
+template <class K>
+void Set<K>::unite(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>) {
+  expect_here(other);
+  try_unite(other).value();
+}
+
+template <class K>
+void Set<K>::intersect(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>) {
+  expect_here(other);
+  try_intersect(other).value();
+}
+
+template <class K>
+void Set<K>::subtract(const Set& other) requires detail::Subtractable<K> {
+  expect_here(other);
+  try_subtract(other).value();
+}
+
+template <class K>
+void Set<K>::exclusive(const Set& other) requires detail::Exclusive<K> {
+  expect_here(other);
+  try_exclusive(other).value();
+}
+
+#endif
 
 }  // namespace bloomery::inline v0

@@ -30,7 +30,7 @@ Compact set_of(const std::vector<Hash>& hashes) {
 }
 
 std::vector<std::byte> payload_of(const Compact& set) {
-  const Parts parts = set.parts();
+  const Parts parts = set.parts().value();
   const auto payload = parts.parts[0].payload;
   return {payload.begin(), payload.end()};
 }
@@ -93,7 +93,7 @@ TEST(Compact, SavedBytesDoNotDependOnTheOrderOfAdding) {
 TEST(Compact, OpensWhatItSavedAtAnySize) {
   for (const std::uint64_t count : {0U, 1U, 100U, 300'000U, 700'000U}) {
     const auto hashes = hashes_from(0, count);
-    auto opened = Compact::from_parts(set_of(hashes).parts());
+    auto opened = Compact::from_parts(set_of(hashes).parts().value());
     ASSERT_TRUE(opened) << opened.error().sentence;
     EXPECT_EQ(opened->count(), count);
     for (const Hash hash : hashes) ASSERT_TRUE(opened->may_contain(hash));
@@ -104,7 +104,7 @@ TEST(Compact, OpensWhatItSavedAtAnySize) {
 TEST(Compact, HashesOutOfOrderAreRefused) {
   const auto set = set_of(hashes_from(0, 10));
   for (const bool doubled : {false, true}) {
-    Parts parts = set.parts();
+    Parts parts = set.parts().value();
     auto* hashes = reinterpret_cast<Hash*>(parts.parts[0].memory.bytes().data());
     if (doubled)
       hashes[4] = hashes[5];
@@ -118,7 +118,7 @@ TEST(Compact, HashesOutOfOrderAreRefused) {
 
 // A size in a file is not believed: memory is taken for the hashes that are there.
 TEST(Compact, ACapacityFromAFileAllocatesNothing) {
-  Parts parts = set_of(hashes_from(0, 10)).parts();
+  Parts parts = set_of(hashes_from(0, 10)).parts().value();
   parts.parts[0].capacity = std::uint64_t{1} << 49;
   auto opened = Compact::from_parts(std::move(parts));
   ASSERT_TRUE(opened);

@@ -22,7 +22,7 @@ std::vector<WideHash> wide_hashes(std::uint64_t first, std::uint64_t count) {
 }
 
 std::vector<std::byte> payload_of(const HashSet& set) {
-  const Parts parts = set.parts();
+  const Parts parts = set.parts().value();
   const auto payload = parts.parts[0].payload;
   return {payload.begin(), payload.end()};
 }
@@ -108,7 +108,7 @@ TEST(HashSet, TheAllZeroHashIsAKeyLikeAnyOther) {
   EXPECT_TRUE(set.contains({0, 0}));
   EXPECT_TRUE(set.may_contain_shared({0, 0}));
   EXPECT_EQ(set.count(), 1);
-  auto opened = HashSet::from_parts(set.parts());
+  auto opened = HashSet::from_parts(set.parts().value());
   ASSERT_TRUE(opened) << opened.error().sentence;
   EXPECT_TRUE(opened->contains({0, 0}));
 }
@@ -140,7 +140,7 @@ TEST(HashSet, AtItsMemoryCapItIsFullAndLosesNothing) {
   EXPECT_EQ(set.count(), added);
   Set<HashSet> other({});
   other.add(added);
-  const auto united = set.unite(other);
+  const auto united = set.try_unite(other);
   ASSERT_FALSE(united);
   EXPECT_EQ(united.error().code, Code::full);
 }
@@ -179,7 +179,7 @@ TEST(HashSet, EntriesOutOfOrderAreRefused) {
   auto set = HashSet::make({}).value();
   ASSERT_TRUE(set.add_all(wide_hashes(0, 10), nullptr));
   for (const bool doubled : {false, true}) {
-    Parts parts = set.parts();
+    Parts parts = set.parts().value();
     auto* entries = reinterpret_cast<WideHash*>(parts.parts[0].memory.bytes().data());
     if (doubled)
       entries[4] = entries[5];

@@ -95,7 +95,7 @@ class MultisetModel {
 
   void save_and_open() {
     const ScratchDirectory scratch;
-    set_.save(scratch / "set.blm").value();
+    set_.save(scratch / "set.blm");
     auto opened = Set<K>::open(scratch / "set.blm");
     ASSERT_TRUE(opened) << opened.error().sentence;
     set_ = std::move(*opened);

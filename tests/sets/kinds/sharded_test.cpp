@@ -160,7 +160,7 @@ TEST(Sharded, IsSavedAsManyEqualBlockedSets) {
   Set<Sharded> set({.keys = 200'000, .rate = 0.01});
   set.add_all(integers(0, 200'000));
   const ScratchDirectory scratch;
-  set.save(scratch / "set.blm").value();
+  set.save(scratch / "set.blm");
   const auto image = open_image(scratch / "set.blm").value();
   ASSERT_EQ(image.parts.form, Form::sharded);
   ASSERT_EQ(image.parts.parts.size(), 1);
@@ -201,7 +201,7 @@ TEST(Sharded, DamagedPartsAreRefused) {
 TEST(Sharded, DifferentNumbersOfShardsDoNotMerge) {
   Set<Sharded> four({.keys = 10'240, .rate = 0.01, .shards = 4});
   const Set<Sharded> eight({.keys = 20'480, .rate = 0.01, .shards = 8});
-  auto refused = four.unite(eight);
+  auto refused = four.try_unite(eight);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::mismatch);
 }
@@ -211,7 +211,7 @@ TEST(Sharded, FactsNameTheShards) {
   bool found = false;
   for (const auto& [name, value] : set.shape_facts()) found |= name == "shards" && value == "5";
   EXPECT_TRUE(found);
-  EXPECT_EQ(payload_of(set.parts()).size(), set.bytes());
+  EXPECT_EQ(payload_of(set.parts().value()).size(), set.bytes());
 }
 
 }  // namespace

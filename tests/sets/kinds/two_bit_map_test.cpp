@@ -80,7 +80,7 @@ TEST(TwoBitMap, OnceAndOnceMakesMany) {
   Set<TwoBitMap> other(want);
   one.add(4);
   other.add(4);
-  one.unite(other).value();
+  one.unite(other);
   EXPECT_EQ(one.state(4), Seen::many);
   EXPECT_EQ(one.count(), 1);
   EXPECT_EQ(other.state(4), Seen::once);
@@ -102,9 +102,9 @@ TEST(TwoBitMap, EveryPairOfStatesCombinesAsCountsDo) {
       for (unsigned i = 0; i < states(n).second; ++i) other.add(n);
     }
     Set<TwoBitMap> common(want);
-    common.unite(one).value();
-    common.intersect(other).value();
-    one.unite(other).value();
+    common.unite(one);
+    common.intersect(other);
+    one.unite(other);
     std::uint64_t in_either = 0;
     std::uint64_t in_both = 0;
     for (std::uint64_t n = 0; n < places; ++n) {

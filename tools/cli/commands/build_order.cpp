@@ -65,9 +65,10 @@ Order order_like(const BuildFlags& flags) {
   order.keys.normalizer = normalizer_of(flags.keys, like.set, *flags.like);
   order.want.range = like.set.range().value_or(Range{});
   order.want.rate = like.set.rate_asked();
-  if (like.set.kind() == Sharded::id) order.want.shards = like.set.parts().parts.at(0).count;
+  if (like.set.kind() == Sharded::id)
+    order.want.shards = like.set.parts().value().parts.at(0).count;
   // What grows has the shape of its first part, whatever it has grown to.
-  order.want.keys = like.set.parts().parts.at(0).capacity;
+  order.want.keys = like.set.parts().value().parts.at(0).capacity;
   if (!order.row->grows) order.shape = like.set.shape_facts();
   for (const auto& [name, value] : order.shape) {
     if (name == "counter_bits") order.want.most_count = like.set.most_count();

@@ -239,7 +239,8 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
             "{} {}: it was planned for {} keys; strangers pass at {} now, {} was asked for. Build "
             "a larger set{}",
             flags.set, was_overfull ? "was overfull before" : "is overfull now",
-            print_count(set.capacity()), print_rate(set.rate_now()), print_rate(set.rate_asked()),
+            print_count(set.capacity()), print_rate(measured(set).rate_now()),
+            print_rate(set.rate_asked()),
             change.remote() != nullptr ? "" : ", or one of kind scalable"));
       });
   if (lines > 0) change.save();
@@ -280,7 +281,9 @@ Exit run_remove(const ChangeFlags& flags, Messages& messages) {
   AskedLines asked;
   // Before: what is removed takes bits away.
   const bool overfull = set.overfull();
-  const double rate = set.exact() ? 0 : overfull ? set.rate_now() : set.expected_rate_now();
+  const double rate = set.exact() ? 0
+                      : overfull  ? measured(set).rate_now()
+                                  : set.expected_rate_now();
   SetLines set_lines(set, flags.set, flags.keys);
   const std::uint64_t lines =
       each_key_batch(flags, set_lines, messages, [&](auto keys, const Inputs&) {

@@ -394,7 +394,7 @@ class DedupRun {
     progress.finish();
     if (!found) throw Failure(found.error());
     out.append(fmt::format("{}\n", found->lines_out));
-    const auto flushed = out.flush();
+    if (const auto flushed = out.flush(); !flushed && !out.reader_gone()) flushed.value();
     reader_gone_ = out.reader_gone();
     if (!reader_gone_) close_output(out);
     return *found;
@@ -505,7 +505,7 @@ class DedupRun {
 
   // For the set that loses most: that of this run, or one of --against.
   std::string advice_lost() {
-    const double own_rate = set().exact() ? 0 : set().rate_now();
+    const double own_rate = set().exact() ? 0 : measured(set()).rate_now();
     if (std::string other = against_.advice_if_worse_than(own_rate); !other.empty()) return other;
     return fmt::format("{}a lower --rate makes fewer",
                        remote_ ? "" : "--exact makes no such error, ");

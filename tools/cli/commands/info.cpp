@@ -125,7 +125,7 @@ void measure(Report& report, const AnySet& set, const MeasureOrder& order, const
              Messages& messages) {
   if (set.exact()) return report.text("measured", "nothing; the kind is exact");
   const std::uint64_t most =
-      order.strangers > 0 ? order.strangers : strangers_to_measure(set.rate_now());
+      order.strangers > 0 ? order.strangers : strangers_to_measure(measured(set).rate_now());
   constexpr std::uint64_t bytes_each = 16;
   Progress progress(messages, progress_of(flags.speech),
                     {"measuring", most * bytes_each, "strangers"});

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <tools/cli/sets/set_file.hpp>
+
 #include "units.hpp"
 
 namespace bloomery::cli {
@@ -15,11 +17,11 @@ namespace {
 double rate_of(const AnySet& set, const AskedLines& asked) {
   if (set.exact() || asked.matched == 0) return 0;
   const double formula = set.expected_rate_now();
-  if (set.overfull()) return set.rate_now();
+  if (set.overfull()) return measured(set).rate_now();
   if (asked.absent() == 0) return formula;
   constexpr double surely_little = told_from / 1000;
   if (!set.shared() && expected_false(asked, formula) < surely_little) return formula;
-  return set.rate_now();
+  return measured(set).rate_now();
 }
 
 }  // namespace

@@ -126,11 +126,11 @@ void Progress::draw_until_finished() {
   std::unique_lock hold(lock_);
   auto next = at_once_ ? start_ : first_phase() + silence;
   const auto finished = [this] { return finished_; };
-  // A bar that lacks the memory to be drawn does not end the work.
+  // A bar that cannot be drawn, for lack of memory, does not end the work.
   const auto draw = [this] {
     try {
       messages_.bar(line());
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {
     }
   };
   while (!ends_.wait_until(hold, next, finished)) {

@@ -66,7 +66,7 @@ void AgainstSets::expect_spelled_as(const Spelling& spelling, const DedupFlags& 
 std::string AgainstSets::advice_if_worse_than(double rate) const {
   const One* worst = nullptr;
   for (const One& one : sets_) {
-    const double its_rate = one.file.set.exact() ? 0 : one.file.set.rate_now();
+    const double its_rate = one.file.set.exact() ? 0 : measured(one.file.set).rate_now();
     if (its_rate <= rate) continue;
     rate = its_rate;
     worst = &one;

@@ -67,7 +67,7 @@ void expect_uploadable(const std::string& url, bool force) {
 }
 
 SetFile upload_set(const std::string& url, const SetFile& built, Overwrite overwrite) {
-  const Parts parts = built.set.parts();
+  const Parts parts = built.set.parts().value();
   const Part& part = parts.parts.at(0);
   RedisLaw law =
       redis_law_of(decode_shape<BlockedBloom>(part.shape).value(), part.capacity, part.rate_asked);

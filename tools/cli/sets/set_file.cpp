@@ -112,7 +112,7 @@ SetFile open_set_to_change(const std::string& path, const Word& key_file) {
 }
 
 Image image_of(const SetFile& file) {
-  return {.parts = file.set.parts(),
+  return {.parts = file.set.parts().value(),
           .hasher = file.set.hasher(),
           .rules = file.set.rules(),
           .uuid = file.uuid,
@@ -128,11 +128,16 @@ void save_set(const std::string& path, const SetFile& file, Overwrite overwrite,
 
 const std::string& last_saved() { return saved_last(); }
 
+const AnySet& measured(const AnySet& set) {
+  set.measure().value();
+  return set;
+}
+
 void warn_if_overfull(const AnySet& set, const std::string& path, Messages& messages) {
   if (!set.overfull()) return;
   messages.warning(
       fmt::format("{} is overfull: it was planned for {} keys, and strangers pass at {} now", path,
-                  print_count(set.capacity()), print_rate(set.rate_now())));
+                  print_count(set.capacity()), print_rate(measured(set).rate_now())));
 }
 
 std::string hash_name(const AnySet& set) {
@@ -144,7 +149,7 @@ void describe(Report& report, const AnySet& set) {
   const auto keys = static_cast<double>(set.adds());
   report.text("kind", std::string(set.kind().name));
   report.count("keys", set.adds());
-  const double estimated = set.estimate();
+  const double estimated = measured(set).estimate();
   if (std::isfinite(estimated))
     report.count("keys_estimated", static_cast<std::uint64_t>(std::llround(estimated)));
   else

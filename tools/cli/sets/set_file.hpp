@@ -50,6 +50,10 @@ void save_set(const std::string& path, const SetFile& file, Overwrite overwrite,
 // The set file that this program has saved last, or nothing.
 const std::string& last_saved();
 
+// The set, whose estimate(), rate_now() and fill_ratio() are then known: a server that does not
+// answer is refused here.
+const AnySet& measured(const AnySet& set);
+
 // For those who ask a set that they did not fill.
 void warn_if_overfull(const AnySet& set, const std::string& path, Messages& messages);
 

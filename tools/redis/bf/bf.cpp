@@ -218,8 +218,8 @@ int bf_scandump(Ctx* ctx, Str** argv, int argc) {
   if (api.string_to_long_long(argv[2], &position) != ok) {
     return api.reply_with_error(ctx, "Second argument must be numeric");
   }
-  api.reply_with_array(ctx, 2);
   const auto piece = position >= 0 ? body->piece(static_cast<std::uint64_t>(position)) : Piece{};
+  api.reply_with_array(ctx, 2);
   api.reply_with_long_long(ctx, static_cast<long long>(piece.next));
   reply_text(ctx, piece.bytes());
   return ok;
@@ -292,33 +292,34 @@ const Arg info_args[] = {key_arg,
                          {}};
 
 const std::array commands = {
-    CommandEntry{"bf.reserve", bf_reserve, "write deny-oom getkeys-api", -4,
+    CommandEntry{"bf.reserve", caught_command<bf_reserve>, "write deny-oom getkeys-api", -4,
                  "Creates an empty Bloom filter", "O(1)", reserve_args, MoreKeys::after_like},
-    CommandEntry{"bf.add", bf_add, writes, 3, "Adds an item to a Bloom filter",
+    CommandEntry{"bf.add", caught_command<bf_add>, writes, 3, "Adds an item to a Bloom filter",
                  "O(k), k probes for each link", key_item},
-    CommandEntry{"bf.madd", bf_madd, writes, -3, "Adds items to a Bloom filter",
+    CommandEntry{"bf.madd", caught_command<bf_madd>, writes, -3, "Adds items to a Bloom filter",
                  "O(k * n), n items, k probes for each link", key_items},
-    CommandEntry{"bf.insert", bf_insert, writes, -4,
+    CommandEntry{"bf.insert", caught_command<bf_insert>, writes, -4,
                  "Adds items to a Bloom filter, made with these options if there is none",
                  "O(k * n), n items, k probes for each link", insert_args},
-    CommandEntry{"bf.exists", exists<Blooms>, reads, 3, "Tells if an item may be in a Bloom filter",
-                 "O(k), k probes for each link", key_item},
-    CommandEntry{"bf.mexists", mexists<Blooms>, reads, -3,
+    CommandEntry{"bf.exists", caught_command<exists<Blooms>>, reads, 3,
+                 "Tells if an item may be in a Bloom filter", "O(k), k probes for each link",
+                 key_item},
+    CommandEntry{"bf.mexists", caught_command<mexists<Blooms>>, reads, -3,
                  "Tells which items may be in a Bloom filter",
                  "O(k * n), n items, k probes for each link", key_items},
-    CommandEntry{"bf.card", bf_card, reads, 2, "Tells how many items a Bloom filter has taken",
-                 "O(1)", only_key},
-    CommandEntry{"bf.info", bf_info, reads, -2, "Tells the figures of a Bloom filter",
-                 "O(1); RATE looks at every bit", info_args},
-    CommandEntry{"bf.debug", bf_debug, reads, 2, "Tells the links of a Bloom filter",
-                 "O(n), n links", only_key},
-    CommandEntry{"bf.merge", bf_merge, writes, -3,
+    CommandEntry{"bf.card", caught_command<bf_card>, reads, 2,
+                 "Tells how many items a Bloom filter has taken", "O(1)", only_key},
+    CommandEntry{"bf.info", caught_command<bf_info>, reads, -2,
+                 "Tells the figures of a Bloom filter", "O(1); RATE looks at every bit", info_args},
+    CommandEntry{"bf.debug", caught_command<bf_debug>, reads, 2,
+                 "Tells the links of a Bloom filter", "O(n), n links", only_key},
+    CommandEntry{"bf.merge", caught_command<bf_merge>, writes, -3,
                  "Unites Bloom filters that were reserved alike; tells the new error rate",
                  "O(n), n bytes", merge_args, MoreKeys::all},
-    CommandEntry{"bf.scandump", bf_scandump, reads, 3,
+    CommandEntry{"bf.scandump", caught_command<bf_scandump>, reads, 3,
                  "Gives the saved form of a Bloom filter, piece by piece", "O(n), n bytes",
                  scandump_args},
-    CommandEntry{"bf.loadchunk", bf_loadchunk, writes, 4,
+    CommandEntry{"bf.loadchunk", caught_command<bf_loadchunk>, writes, 4,
                  "Takes the saved form of a Bloom filter, piece by piece", "O(n), n bytes",
                  loadchunk_args},
 };

@@ -4,6 +4,7 @@
 
 #include <bloomery/served/native/native_bloom.hpp>
 #include <bloomery/served/redisbloom/compat_bloom.hpp>
+#include <tools/redis/server/caught.hpp>
 #include <tools/redis/server/filter_type.hpp>
 #include <tools/redis/server/saved_io.hpp>
 
@@ -29,8 +30,8 @@ void* load_compat(IO* io, int encoding) {
 }  // namespace
 
 bool register_bf_types(Ctx* ctx) {
-  types[1] = create_type(ctx, {compat_name, 4, load_compat, rewrite});
-  types[0] = create_type(ctx, {native_name, 1, load_native, rewrite});
+  types[1] = create_type(ctx, {compat_name, 4, caught_load<load_compat>, caught_rewrite<rewrite>});
+  types[0] = create_type(ctx, {native_name, 1, caught_load<load_native>, caught_rewrite<rewrite>});
   return types[0] != nullptr && types[1] != nullptr;
 }
 

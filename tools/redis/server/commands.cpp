@@ -76,7 +76,7 @@ bool register_commands(Ctx* ctx, std::span<const CommandEntry> commands, const c
   const char* const own_category = add_category(ctx, category) ? category : nullptr;
   for (const CommandEntry& entry : commands) {
     const int last_key = entry.more_keys == MoreKeys::all ? -1 : 1;
-    if (api.create_command(ctx, entry.name, entry.run, entry.flags, 1, last_key, 1) != ok) {
+    if (api.create_command(ctx, entry.name, entry.command.run, entry.flags, 1, last_key, 1) != ok) {
       api.log(ctx, "warning", "the server has a command %s already", entry.name);
       return false;
     }

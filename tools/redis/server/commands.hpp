@@ -4,6 +4,7 @@
 #include <span>
 
 #include <tools/redis/server/api.hpp>
+#include <tools/redis/server/caught.hpp>
 
 namespace bloomery::redis {
 
@@ -16,7 +17,7 @@ enum class MoreKeys {
 
 struct CommandEntry {
   const char* name;
-  CommandFunction run;
+  CaughtCommand command;
   const char* flags;
   int arity;  // negative: at least so many, the name included
   const char* summary;

@@ -89,10 +89,12 @@ int insert_words(Ctx* ctx, Str** argv, int argc, Adding adding) {
 
 // -- asking ---------------------------------------------------------------------------------------
 
+inline constexpr std::size_t asked_at_once = 256;
+
 // A missing key and one of another type contain nothing, as in RedisBloom.
 template <class Family>
 void ask_words(Ctx* ctx, Str* name, std::span<Str* const> words) {
-  static std::array<bool, 256> answers;
+  static std::array<bool, asked_at_once> answers;
   OpenedKey key(ctx, name, key_mode::read);
   const auto* body = Family::in(key);
   while (!words.empty()) {
@@ -123,8 +125,10 @@ int exists(Ctx* ctx, Str** argv, int argc) {
 template <class Family>
 int mexists(Ctx* ctx, Str** argv, int argc) {
   if (argc < 3) return api.wrong_arity(ctx);
+  const std::span<Str* const> words{argv + 2, argv + argc};
+  texts_of(words.first(std::min(words.size(), asked_at_once)));  // has memory before the reply
   api.reply_with_array(ctx, argc - 2);
-  ask_words<Family>(ctx, argv[1], {argv + 2, argv + argc});
+  ask_words<Family>(ctx, argv[1], words);
   return ok;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <tools/redis/server/caught.hpp>
 #include <tools/redis/server/saved_io.hpp>
 
 namespace bloomery::redis {
@@ -54,16 +55,20 @@ int defrag(DefragCtx* ctx, Str*, void** value) {
 Type* create_type(Ctx* ctx, const FilterType& type) {
   TypeMethods methods{
       .rdb_load = type.load,
-      .rdb_save = save,
+      .rdb_save = caught_save<save>,
       .aof_rewrite = type.rewrite,
       .mem_usage = [](const void* value) -> std::size_t { return body_of(value).memory_bytes(); },
-      .digest = digest,
+      .digest = [](Digest* sum,
+                   void* value) { caught_or(false, [&] { return digest(sum, value), true; }); },
       .free = [](void* value) { delete static_cast<FilterBody*>(value); },
       .free_effort = effort_to_free,
       .copy = [](Str*, Str*, const void* value) -> void* {
-        return body_of(value).clone().release();
+        void* const none = nullptr;
+        return caught_or(none, [&]() -> void* { return body_of(value).clone().release(); });
       },
-      .defrag = defrag};
+      .defrag = [](DefragCtx* ctx, Str* key, void** value) -> int {
+        return caught_or(0, [&] { return defrag(ctx, key, value); });
+      }};
   return api.create_data_type(ctx, type.name, type.encoding, &methods);
 }
 

@@ -22,8 +22,8 @@ namespace bloomery::redis {
 struct FilterType {
   const char* name;
   int encoding;
-  void* (*load)(IO*, int encoding);
-  void (*rewrite)(IO*, Str* key, void* value);  // for the append-only file
+  void* (*load)(IO*, int encoding);             // a caught_load (caught.hpp)
+  void (*rewrite)(IO*, Str* key, void* value);  // a caught_rewrite, for the append-only file
 };
 
 // Null when the server has a type of that name.

@@ -9,6 +9,7 @@
 #include <tools/redis/bf/bf_type.hpp>
 #include <tools/redis/cf/cf_type.hpp>
 #include <tools/redis/server/api.hpp>
+#include <tools/redis/server/caught.hpp>
 #include <tools/redis/server/commands.hpp>
 #include <tools/redis/server/server_memory.hpp>
 #include <tools/redis/server/settings.hpp>
@@ -60,7 +61,7 @@ extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(
     if (api.log != nullptr) api.log(ctx, "warning", "bloomery: this server lacks %s", missing);
     return err;
   }
-  if (const char* why = load(ctx, words, count)) {
+  if (const char* why = caught_or("it cannot be loaded", [&] { return load(ctx, words, count); })) {
     api.log(ctx, "warning", "bloomery: %s", why);
     return err;
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include <tools/redis/server/caught.hpp>
 #include <tools/redis/server/words.hpp>
 
 namespace bloomery::redis {
@@ -85,19 +86,25 @@ Str* shown(Str*& kept, std::string_view text) {
   return kept;
 }
 
-int taken(const std::string& reason, Str** why) {
-  if (reason.empty()) return ok;
-  *why = api.create_string(nullptr, reason.data(), reason.size());
-  return err;
+// take() gives the reason why it does not, or nothing.
+template <class Take>
+int taken(Str** why, Take&& take) {
+  return caught_or(err, [&] {
+    const std::string reason = take();
+    if (reason.empty()) return ok;
+    *why = api.create_string(nullptr, reason.data(), reason.size());
+    return err;
+  });
 }
 
 Str* get_number(const char*, void* own) {
   Number& number = *static_cast<Number*>(own);
-  return shown(number.shown, std::to_string(*number.value));
+  return caught_or(number.shown,
+                   [&] { return shown(number.shown, std::to_string(*number.value)); });
 }
 
 int set_number(const char*, Str* value, void* own, Str** why) {
-  return taken(take_number(*static_cast<Number*>(own), value), why);
+  return taken(why, [&] { return take_number(*static_cast<Number*>(own), value); });
 }
 
 // -- the rate and the engine ----------------------------------------------------------------------
@@ -119,10 +126,12 @@ std::string take_rate(const Str* word) {
 
 Str* get_rate(const char*, void*) {
   static Str* kept = nullptr;
-  return shown(kept, rate_text());
+  return caught_or(kept, [] { return shown(kept, rate_text()); });
 }
 
-int set_rate(const char*, Str* value, void*, Str** why) { return taken(take_rate(value), why); }
+int set_rate(const char*, Str* value, void*, Str** why) {
+  return taken(why, [&] { return take_rate(value); });
+}
 
 std::string take_engine(const Str* word) {
   const auto engine = engine_named(text_of(word));
@@ -135,7 +144,9 @@ Str* get_engine(const char*, void*) {
   return shown(kept, name_of(settings.engine));
 }
 
-int set_engine(const char*, Str* value, void*, Str** why) { return taken(take_engine(value), why); }
+int set_engine(const char*, Str* value, void*, Str** why) {
+  return taken(why, [&] { return take_engine(value); });
+}
 
 // -- the cap --------------------------------------------------------------------------------------
 

@@ -195,25 +195,31 @@ class HashRestorer {
  public:
   // Two lines or more.
   explicit HashRestorer(std::uint64_t lines) : lines_(lines) {
-    const Wide all = static_cast<Wide>(1) << 64;
-    inverse_ = static_cast<std::uint64_t>(all / lines);
-    fraction_ = static_cast<std::uint64_t>((all % lines << 64) / lines);
+    inverse_ = (0 - lines) / lines + 1;  // 2^64 is one line and 2^64 - lines
+    std::uint64_t rest = (0 - lines) % lines;
+    for (int bit = 0; bit < 64; ++bit) {
+      const bool over = rest >= lines - rest;  // 2 * rest >= lines
+      rest = over ? rest - (lines - rest) : 2 * rest;
+      fraction_ = 2 * fraction_ + over;
+    }
   }
 
   std::uint64_t hash_of(std::uint64_t line, std::uint64_t left_over) const {
     // (line * 2^64 + left_over) / lines, rounded down in three places: at most three too small.
     std::uint64_t hash = line * inverse_ + mulhi(line, fraction_) + mulhi(left_over, inverse_);
-    const Wide target = static_cast<Wide>(line) << 64 | left_over;
-    for (Wide product = static_cast<Wide>(hash) * lines_; product < target; product += lines_)
+    // The product in two words.
+    std::uint64_t high = mulhi(hash, lines_), low = hash * lines_;
+    for (; high < line || (high == line && low < left_over); high += low < lines_) {
       ++hash;
+      low += lines_;
+    }
     return hash;
   }
 
  private:
-  __extension__ using Wide = unsigned __int128;
   std::uint64_t lines_;
-  std::uint64_t inverse_;   // of 2^64 / lines what is whole,
-  std::uint64_t fraction_;  // and what is not, as a part of 2^64
+  std::uint64_t inverse_;       // of 2^64 / lines what is whole,
+  std::uint64_t fraction_ = 0;  // and what is not, as a part of 2^64
 };
 
 }  // namespace bloomery::inline v0::detail

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -24,6 +25,22 @@ namespace bloomery::inline v0::detail {
 
 inline constexpr std::size_t memory_alignment = 64;
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
+// Runs work; false when it ran out of memory (std::bad_alloc), as vectors tell it. Without
+// exceptions memory that runs out ends the program.
+template <class Work>
+[[nodiscard]] bool had_memory(Work&& work) {
+#if __cpp_exceptions
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+#else
+  work();
+#endif
+  return true;
+}
 
 // Another allocator, such as that of a server that counts the memory of its modules. take_zeroed
 // returns nullptr when it has no memory; its bytes may start on any multiple of 8.

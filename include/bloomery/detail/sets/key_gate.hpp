@@ -13,8 +13,8 @@
 // memory, each instruction between two of them delays the next load (docs/benchmarks.md "One by
 // one"). A noted form stays noted, and neither hash nor shape ever changes: once the fast path is
 // open, it stays open.
-// Threads: noted, expect_here, note_shared and expect_shared by any number at once; the rest as
-//          Set::add.
+// Threads: noted, is_here, expect_here, note_shared and expect_shared by any number at once; the
+//          rest as Set::add.
 // See:     key_forms_test.
 #pragma once
 
@@ -32,10 +32,10 @@ namespace bloomery::inline v0::detail {
 
 // Made out of line, so that using a key stays short enough to be inlined.
 [[noreturn, gnu::noinline, gnu::cold]] inline void throw_moved_from() {
-  throw std::logic_error("the set was moved from; only assign to it or destroy it");
+  detail::raise(std::logic_error(moved_from_error().sentence));
 }
 [[noreturn, gnu::noinline, gnu::cold]] inline void throw_wrong_form(KeyForm held, KeyForm given) {
-  throw Failure(wrong_form(held, given));
+  detail::raise(Failure(wrong_form(held, given)));
 }
 
 // For sets of kind K, or of a composite.
@@ -69,9 +69,11 @@ class KeyGate {
   }
   bool is_simple() const { return is_simple_; }
 
+  // False: the set was moved from.
+  bool is_here() const { return noted() != moved_from; }
   // Throws std::logic_error when the set was moved from.
   void expect_here() const {
-    if (noted() == moved_from) [[unlikely]]
+    if (!is_here()) [[unlikely]]
       throw_moved_from();
   }
   // Throws Failure for a key of a form that could never be found.

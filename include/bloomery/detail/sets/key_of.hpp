@@ -86,15 +86,21 @@ bool key_has_place(const K& kind, const T& key) {
 
 // Exceptions are thrown out of line, so that adding a key stays short enough to be inlined.
 [[noreturn, gnu::noinline, gnu::cold]] inline void throw_outside() {
-  throw std::out_of_range("the integer is outside the range of the map");
+  detail::raise(std::out_of_range("the integer is outside the range of the map"));
 }
 [[noreturn, gnu::noinline, gnu::cold]] inline void throw_full() {
-  throw Failure({Code::full, "the set is full and could not take the key"});
+  detail::raise(Failure({Code::full, "the set is full and could not take the key"}));
 }
 
 template <class K, class T>
 void expect_place(const K& kind, const T& key) {
   if (!key_has_place(kind, key)) throw_outside();
+}
+
+// The count, or the Error thrown as a Failure.
+inline std::size_t counted_or_raised(const Result<std::size_t>& counted) {
+  if (!counted) detail::raise(Failure(counted.error()));
+  return *counted;
 }
 
 // Throws Failure if the set was full.
@@ -104,7 +110,8 @@ inline Added accepted(Added added) {
 }
 
 inline void expect_room(std::size_t room, std::size_t needed) {
-  if (room < needed) throw std::invalid_argument("there is not room for one answer per key");
+  if (room < needed)
+    detail::raise(std::invalid_argument("there is not room for one answer per key"));
 }
 
 // Tells how often it has seen a key.

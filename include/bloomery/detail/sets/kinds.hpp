@@ -70,6 +70,7 @@ concept Exclusive = requires(Body<K> body) {
   body.exclusive(body);
 };
 
+#if __cpp_exceptions
 // Throws std::invalid_argument for a want that no set can have, Failure for what else is wrong.
 template <class K>
 Body<K> made_body(const Want& want) {
@@ -78,6 +79,7 @@ Body<K> made_body(const Want& want) {
     throw std::invalid_argument(body.error().sentence);
   return std::move(body).value();
 }
+#endif
 
 template <class... K>
 constexpr bool all_different(KindList<K...>) {

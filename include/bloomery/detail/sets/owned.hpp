@@ -201,7 +201,7 @@ class Owned {
       return nullptr;
   }
   void expect_removable() const requires Removable<K> {
-    if (const char* why = removal_refused()) throw Failure({Code::unsound, why});
+    if (const char* why = removal_refused()) detail::raise(Failure({Code::unsound, why}));
   }
   // Returns whether it was there. It counts as gone once the last copy is.
   bool remove(Input input) requires Removable<K> {

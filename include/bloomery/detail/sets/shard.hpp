@@ -33,8 +33,8 @@ class Shard {
   Shard(Owned<K>& body, KeyGate<K>& gate, const Hasher& hasher, std::uint64_t number)
       : body_(&body), gate_(&gate), hasher_(hasher), number_(number) {
     if (number >= body.kind().shards())
-      throw std::out_of_range("the set has only " + std::to_string(body.kind().shards()) +
-                              " shards");
+      detail::raise(std::out_of_range("the set has only " + std::to_string(body.kind().shards()) +
+                                      " shards"));
   }
   Shard(Shard&& other) noexcept
       : body_(std::exchange(other.body_, nullptr)),
@@ -85,9 +85,9 @@ class Shard {
  private:
   Hash mine(Hash hash) const {
     if (body_->kind().shard_of(hash) != number_)
-      throw std::invalid_argument("the key lies in shard " +
-                                  std::to_string(body_->kind().shard_of(hash)) + ", not in " +
-                                  std::to_string(number_));
+      detail::raise(std::invalid_argument("the key lies in shard " +
+                                          std::to_string(body_->kind().shard_of(hash)) +
+                                          ", not in " + std::to_string(number_)));
     return hash;
   }
 

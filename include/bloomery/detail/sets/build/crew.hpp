@@ -5,8 +5,8 @@
 //
 // Each piece is done once, by one worker; which one is chance. So what comes out must depend on the
 // pieces alone.
-// Limits:  a piece that runs out of memory ends the sharing with an Error; it may throw nothing
-//          else.
+// Limits:  a piece that runs out of memory ends the sharing with an Error; whatever else it throws
+//          is thrown by share().
 // Threads: share() returns when all workers have ended.
 #pragma once
 
@@ -14,9 +14,9 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <new>
 #include <utility>
 
+#include <bloomery/detail/bits/memory.hpp>
 #include <bloomery/error.hpp>
 
 namespace bloomery::inline v0::detail {
@@ -24,7 +24,8 @@ namespace bloomery::inline v0::detail {
 class Crew {
  public:
   using Work = std::function<void(unsigned worker)>;
-  // Calls work(0) to work(workers - 1) at once; or work(0) alone, where no threads are given.
+  // Calls work(0) to work(workers - 1) at once; or work(0) alone, where no threads are given. What
+  // they throw is thrown.
   using Run = std::function<void(unsigned workers, const Work& work)>;
 
   // The caller alone.
@@ -40,11 +41,10 @@ class Crew {
     std::atomic<std::uint64_t> next = 0;
     std::atomic<bool> starved = false;
     const Work work = [&](unsigned worker) {
-      try {
+      const bool done = had_memory([&] {
         for (std::uint64_t i; (i = next++) < pieces && !starved;) piece(worker, i);
-      } catch (const std::bad_alloc&) {
-        starved = true;
-      }
+      });
+      if (!done) starved = true;
     };
     const auto workers =
         static_cast<unsigned>(std::min<std::uint64_t>({workers_, most, std::max(pieces, one)}));

@@ -26,8 +26,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <new>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -82,11 +82,10 @@ class Partitions {
   // Room for any `keys` inputs at once.
   static Result<Partitions> make(const PartitionPlan& plan, std::size_t keys) {
     const std::size_t blocks = keys / block_inputs + plan.parts;
-    try {
-      return made(plan, blocks);
-    } catch (const std::bad_alloc&) {
+    std::optional<Result<Partitions>> partitions;
+    if (!had_memory([&] { partitions.emplace(made(plan, blocks)); }))
       return Error{Code::no_memory, "the system does not give memory for the lists of a partition"};
-    }
+    return std::move(*partitions);
   }
 
   // lines[i]: the line of the set in which input i works. There must be room.

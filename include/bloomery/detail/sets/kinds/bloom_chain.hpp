@@ -23,10 +23,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 
+#include <bloomery/detail/bits/lock.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/kinds/blocked_bloom.hpp>
 #include <bloomery/detail/sets/owned.hpp>
@@ -96,7 +96,7 @@ class BloomChain {
     std::array<std::unique_ptr<Link>, most_links> links{};
     std::atomic<std::size_t> count = 0;
     std::atomic<bool> capped = false;  // may not grow further
-    std::mutex growing;
+    SharedMutex growing;
   };
 
   explicit BloomChain(std::unique_ptr<Chain> chain) : chain_(std::move(chain)) {}

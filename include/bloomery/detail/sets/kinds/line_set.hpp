@@ -10,12 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <shared_mutex>
 #include <span>
 #include <tuple>
 #include <vector>
 
 #include <bloomery/detail/bits/line_table.hpp>
+#include <bloomery/detail/bits/lock.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/parts.hpp>
@@ -53,7 +53,7 @@ class LineSet {
   // From now on it grows no further than this; 0: no cap.
   void cap_memory(std::uint64_t bytes) { table_.cap_bytes(bytes); }
   // Copies the hashes together: sizeof(Input) a key of new memory.
-  Parts parts() const;
+  Result<Parts> parts() const;
 
   Added add(Input hash) {
     if (!table_.has_room()) [[unlikely]]
@@ -110,7 +110,7 @@ class LineSet {
   Table table_;
   std::uint64_t planned_keys_ = 0;
   double rate_ = 0;  // 0 of an exact kind
-  std::unique_ptr<std::shared_mutex> lock_ = std::make_unique<std::shared_mutex>();
+  std::unique_ptr<SharedMutex> lock_ = std::make_unique<SharedMutex>();
 };
 
 }  // namespace bloomery::inline v0::detail

@@ -20,10 +20,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <shared_mutex>
 #include <span>
 #include <tuple>
 
+#include <bloomery/detail/bits/lock.hpp>
 #include <bloomery/detail/bits/quotient_table.hpp>
 #include <bloomery/detail/sets/bulk/batch.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
@@ -106,7 +106,7 @@ class Scalable {
   double rate_ = 0;
   std::uint64_t memory_cap_ = 0;  // 0: none
   std::uint64_t adds_ = 0;
-  std::unique_ptr<std::shared_mutex> lock_ = std::make_unique<std::shared_mutex>();
+  std::unique_ptr<SharedMutex> lock_ = std::make_unique<SharedMutex>();
 };
 
 }  // namespace bloomery::inline v0::detail
