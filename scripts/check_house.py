@@ -39,6 +39,7 @@ FRONT_DOOR_REACHES = "storage"
 REGISTER = PUBLIC + "detail/sets/kinds.hpp"
 # Headers behind the public line that define members of public classes.
 COMPLETES_PUBLIC = {
+    PUBLIC + "detail/sets/any_set_keys.hpp",
     PUBLIC + "detail/set_build.hpp",
     PUBLIC + "detail/set_whole.hpp",
     "bloomery/sets/erased/any_body.hpp",

@@ -2,9 +2,11 @@
 //
 //    auto set = AnySet::make("blocked", {.keys = 1000, .rate = 0.01});
 //    set->add_all(lines, fresh);          one indirect call per span, not per key
+//    if (*set->may_contain(line)) ...     one indirect call for this key: slower
 //
-// Hashes text itself, to 64 or 128 bits as its kind needs; exact maps take Ordinals. A text is
-// refused by a set of integers or of hashes (Code::mismatch): it would never be found.
+// Hashes text and integers itself, to 64 or 128 bits as its kind needs; exact maps take integers as
+// themselves. A text is refused by a set of integers or of hashes, and an integer by one of texts
+// (Code::mismatch): it would never be found.
 // Errors:  verbs return a Result, nothing is thrown but std::bad_alloc. After a move verbs return
 //          an Error and getters tell of an empty set: 0, false, no kind.
 // Threads: one adds; any number may ask while nobody adds.
@@ -24,6 +26,7 @@
 #include <vector>
 
 #include <bloomery/detail/sets/concepts.hpp>
+#include <bloomery/detail/sets/erased_keys.hpp>
 #include <bloomery/detail/sets/parts.hpp>
 #include <bloomery/detail/sets/plan.hpp>
 #include <bloomery/error.hpp>
@@ -138,6 +141,34 @@ class AnySet {
   Result<void> may_contain_all(std::span<const Hash> hashes, std::span<bool> answers) const;
   Result<void> may_contain_all(std::span<const Ordinal> ordinals, std::span<bool> answers) const;
 
+  // One key: text, bytes, an integer, a type with a bloomery_key (hash.hpp), a Hash or an Ordinal.
+  // add returns whether it was surely new, remove whether it was there; contains is refused where
+  // answers are not exact (Code::unsound).
+  template <detail::ErasedKey T>
+  Result<bool> add(const T& key);
+  template <detail::ErasedKey T>
+  Result<bool> may_contain(const T& key) const;
+  template <detail::ErasedKey T>
+  Result<bool> contains(const T& key) const;
+  template <detail::ErasedKey T>
+  Result<bool> remove(const T& key);
+  template <detail::ErasedKey T>
+  Result<std::uint64_t> count_of(const T& key) const;
+
+  // The verbs for many keys with any other forward range of such keys: spans of integers, lists,
+  // views. The spans above are read where they lie; these are gathered 1024 at a time.
+  template <detail::GatheredKeys Keys>
+  Result<std::size_t> add_all(const Keys& keys, std::span<bool> fresh = {});
+  template <detail::GatheredKeys Keys>
+  Result<void> may_contain_all(const Keys& keys, std::span<bool> answers) const;
+  template <detail::GatheredKeys Keys>
+  Result<std::size_t> remove_all(const Keys& keys, std::span<bool> removed = {});
+  template <detail::GatheredKeys Keys>
+  Result<void> counts(const Keys& keys, std::span<std::uint64_t> counts) const;
+  // One answer for each key, to be kept or read; answers in a span of bool are faster to get.
+  template <detail::ErasedKeys Keys>
+  Result<std::vector<bool>> may_contain_all(const Keys& keys) const;
+
   // Adding texts in two steps: any number of threads may hash while one adds. Replaces what is in
   // `hashed`; the hashes fit this set, and others with its hasher and kind.
   void hash_all(std::span<const std::string_view> keys, HashedTexts& hashed) const;
@@ -227,6 +258,14 @@ class AnySet {
   // Same kind and same sort of keys, or an Error that names what differs.
   Result<void> fits(const AnySet& other) const;
   void note_form(KeyForm form, bool none, const Result<std::size_t>& added);
+  // Keys that were made ready for the body (detail/sets/any_set_keys.hpp), all of this form.
+  Result<std::size_t> add_ready(const detail::ReadyKeys& keys, KeyForm form, bool* fresh);
+  Result<void> ask_ready(const detail::ReadyKeys& keys, KeyForm form, bool* answers) const;
+  Result<std::size_t> remove_ready(const detail::ReadyKeys& keys, KeyForm form, bool* removed);
+  Result<void> count_ready(const detail::ReadyKeys& keys, KeyForm form,
+                           std::uint64_t* counts) const;
+  Result<void> expect_form(KeyForm form) const;
+  bool takes_wide_hashes() const;
   // Texts, asked of or added to a set of other keys, are refused.
   Result<void> expect_texts() const;
 
@@ -238,3 +277,5 @@ class AnySet {
 };
 
 }  // namespace bloomery::inline v0
+
+#include <bloomery/detail/sets/any_set_keys.hpp>

@@ -1,0 +1,46 @@
+// Keys of any type, made ready in detail/sets/any_set_keys.hpp, on their way into the body.
+#include <bloomery/any_set.hpp>
+#include <bloomery/sets/erased/any_body.hpp>
+
+namespace bloomery::inline v0 {
+
+using namespace detail;
+
+bool AnySet::takes_wide_hashes() const { return body_ != nullptr && body_->row().wide_hashes; }
+
+Result<void> AnySet::expect_form(KeyForm form) const {
+  if (body_ == nullptr) return moved_from_error();
+  if (form == KeyForm::text) return expect_texts();
+  if (form != KeyForm::u64) return {};  // the body knows whether it takes them
+  if (shared())
+    return Error{
+        Code::unsupported,
+        "integers go into a set on a Redis server through RedisSet, which notes their form"};
+  if (forms_meet(rules_.form, form)) return {};
+  return wrong_form(rules_.form, form);
+}
+
+Result<std::size_t> AnySet::add_ready(const ReadyKeys& keys, KeyForm form, bool* fresh) {
+  if (auto fitting = expect_form(form); !fitting) return fitting.error();
+  auto added = body_->add(keys, fresh);
+  const bool none = std::visit([](const auto& span) { return span.empty(); }, keys);
+  if (form != KeyForm::number) note_form(form, none, added);
+  return added;
+}
+
+Result<void> AnySet::ask_ready(const ReadyKeys& keys, KeyForm form, bool* answers) const {
+  if (auto fitting = expect_form(form); !fitting) return fitting.error();
+  return body_->ask(keys, answers);
+}
+
+Result<std::size_t> AnySet::remove_ready(const ReadyKeys& keys, KeyForm form, bool* removed) {
+  if (auto fitting = expect_form(form); !fitting) return fitting.error();
+  return body_->remove(keys, removed);
+}
+
+Result<void> AnySet::count_ready(const ReadyKeys& keys, KeyForm form, std::uint64_t* counts) const {
+  if (auto fitting = expect_form(form); !fitting) return fitting.error();
+  return body_->count(keys, counts);
+}
+
+}  // namespace bloomery::inline v0
