@@ -12,7 +12,9 @@ struct TwoWords {
   std::uint64_t low;
 };
 
-std::uint64_t xxh3_64(const void* bytes, std::size_t length, std::uint64_t seed);
-TwoWords xxh3_128(const void* bytes, std::size_t length, std::uint64_t seed);
+// Pure: a loop that adds keys keeps what it knows of the set in registers across the call.
+[[gnu::pure]] std::uint64_t xxh3_64(const void* bytes, std::size_t length,
+                                    std::uint64_t seed) noexcept;
+[[gnu::pure]] TwoWords xxh3_128(const void* bytes, std::size_t length, std::uint64_t seed) noexcept;
 
 }  // namespace bloomery::inline v0::detail
