@@ -60,7 +60,7 @@ PLAIN_HEADERS = {"cstddef", "cstdint", "immintrin.h", "arm_neon.h"}
 # Rooms that still hold more than one idea.
 FULL_ROOMS = ("tests/tools",)
 DRAWERS = {"util", "utils", "helper", "helpers", "misc", "common"}
-MOST_LINES = {".hpp": 400, ".cpp": 600}
+MOST_LINES = {".hpp": 450, ".cpp": 600}
 MOST_COLUMNS = 100
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -17,11 +17,11 @@
 
 #include <cassert>
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace bloomery::inline v0 {
 
@@ -70,25 +70,53 @@ template <class Exception>
 
 }  // namespace detail
 
+namespace detail {
+struct Nothing {};
+}  // namespace detail
+
 template <class T>
 class [[nodiscard, gnu::warn_unused]] Result {
   static constexpr bool has_nothing = std::is_void_v<T>;
-  using Held = std::conditional_t<has_nothing, std::monostate, T>;
+  using Held = std::conditional_t<has_nothing, detail::Nothing, T>;
   using Reference = std::add_lvalue_reference_t<T>;
   using ConstReference = std::add_lvalue_reference_t<const T>;
   using Moved = std::add_rvalue_reference_t<T>;
 
  public:
-  Result() requires has_nothing : held_(std::in_place_index<0>) {}
-  Result(Held value) requires(!has_nothing) : held_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : held_(std::in_place_index<1>, std::move(error)) {}
+  Result() requires has_nothing : held_(), has_value_(true) {}
+  Result(Held value) requires(!has_nothing) : held_(std::move(value)), has_value_(true) {}
+  Result(Error error) : error_(std::move(error)), has_value_(false) {}
 
-  bool has_value() const { return held_.index() == 0; }
+  Result(const Result& other) requires std::is_copy_constructible_v<Held>
+      : has_value_(other.has_value_) {
+    if (has_value_)
+      std::construct_at(&held_, other.held_);
+    else
+      std::construct_at(&error_, other.error_);
+  }
+  Result(Result && other) noexcept : has_value_(other.has_value_) {
+    if (has_value_)
+      std::construct_at(&held_, std::move(other.held_));
+    else
+      std::construct_at(&error_, std::move(other.error_));
+  }
+  Result& operator=(Result other) noexcept {
+    std::destroy_at(this);
+    return *std::construct_at(this, std::move(other));
+  }
+  ~Result() {
+    if (has_value_)
+      std::destroy_at(&held_);
+    else
+      std::destroy_at(&error_);
+  }
+
+  bool has_value() const { return has_value_; }
   explicit operator bool() const { return has_value(); }
 
   const Error& error() const {
     assert(!has_value() && "error() asked of a Result that holds no error");
-    return *std::get_if<1>(&held_);
+    return error_;
   }
 
   Reference operator*() & requires(!has_nothing) { return held(); }
@@ -116,7 +144,7 @@ class [[nodiscard, gnu::warn_unused]] Result {
  private:
   Held& held() {
     assert(has_value() && "a Result without a value was read; test it first");
-    return *std::get_if<0>(&held_);
+    return held_;
   }
   const Held& held() const { return const_cast<Result*>(this)->held(); }
 #if __cpp_exceptions
@@ -125,7 +153,12 @@ class [[nodiscard, gnu::warn_unused]] Result {
   }
 #endif
 
-  std::variant<Held, Error> held_;
+  // Not std::variant, of which each T costs every includer some ten milliseconds.
+  union {
+    Held held_;
+    Error error_;
+  };
+  bool has_value_;
 };
 
 }  // namespace bloomery::inline v0

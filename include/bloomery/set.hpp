@@ -20,12 +20,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <memory>
 #include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <bloomery/detail/bits/this_cpu.hpp>
 #include <bloomery/detail/bits/words.hpp>
@@ -73,6 +75,12 @@ class Set {
   static Result<Set> open(const std::filesystem::path& path, const OpenOptions& options = {});
   // The file is the old one or the new one, never half of it.
   Result<void> try_save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
+  // The bytes of such a file, at hand and on streams: for blocks of other files, messages, object
+  // stores. What is read is copied; of a stream not a byte after the set.
+  static Result<Set> from_bytes(std::span<const std::byte> bytes, const OpenOptions& options = {});
+  static Result<Set> open(std::istream& in, const OpenOptions& options = {});
+  Result<std::vector<std::byte>> try_to_bytes() const;
+  Result<void> try_save(std::ostream& out) const;
 
   // True: surely new. False: there before, or (approximate kinds) a false positive.
   // Leave `Cpu` out: it keeps files that are compiled for different CPUs apart (this_cpu.hpp).
@@ -244,6 +252,8 @@ class Set {
 #if __cpp_exceptions
   // The same, with the Error thrown as a Failure.
   void save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
+  void save(std::ostream& out) const;
+  std::vector<std::byte> to_bytes() const;
   void unite(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
   void intersect(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
   void subtract(const Set& other) requires detail::Subtractable<K>;
@@ -290,6 +300,9 @@ class Set {
   auto state(const T& key) const requires detail::Stateful<K>;
 
  private:
+  static Result<Set> of(const std::string& name, Result<Image> image);
+  Result<Image> image() const;
+
   // What an image holds beside the set and its hash.
   struct Notes {
     KeyRules rules = {};  // without the form, which gate_ knows

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <bloomery/any_set.hpp>
+#include <bloomery/bloomery.hpp>
 #include <bloomery/image.hpp>
 
 #include <tests/storage/image_samples.hpp>
@@ -174,6 +174,23 @@ TEST(ImageBytes, KeepASecretKeyElsewhere) {
   std::memcpy(secret.data(), &key.low, 8);
   EXPECT_EQ(again.find(secret), std::string::npos);
   EXPECT_EQ(AnySet::from_bytes(set->to_bytes().value()).error().code, Code::mismatch);
+}
+
+TEST(SetBytes, GoAndComeBack) {
+  Set<BlockedBloom> seen({.keys = 1000, .rate = 0.01});
+  for (std::uint64_t i = 0; i < 1000; ++i) seen.add(i);
+  const std::vector<std::byte> bytes = seen.to_bytes();
+  const auto again = Set<BlockedBloom>::from_bytes(bytes);
+  ASSERT_TRUE(again.has_value()) << again.error().sentence;
+  for (std::uint64_t i = 0; i < 1000; ++i) ASSERT_TRUE(again->may_contain(i));
+  EXPECT_EQ(again->adds(), seen.adds());
+  EXPECT_THROW(static_cast<void>(again->may_contain("a text")), Failure) << "the form is lost";
+
+  std::stringstream stream;
+  seen.save(stream);
+  EXPECT_TRUE(Set<BlockedBloom>::open(stream).has_value());
+  const auto other = Set<Cuckoo>::from_bytes(bytes);
+  ASSERT_FALSE(other.has_value()) << "a blocked set was opened as a cuckoo";
 }
 
 TEST(AnySetFiles, NamesTheFile) {

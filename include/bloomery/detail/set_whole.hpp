@@ -6,17 +6,17 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <bloomery/set.hpp>
 
 namespace bloomery::inline v0 {
 
 template <class K>
-Result<Set<K>> Set<K>::open(const std::filesystem::path& path, const OpenOptions& options) {
-  auto image = open_image(path, options);
+Result<Set<K>> Set<K>::of(const std::string& name, Result<Image> image) {
   if (!image) return image.error();
   auto body = detail::Body<K>::from_parts(std::move(image->parts));
-  if (!body) return Error{body.error().code, path.string() + ": " + body.error().sentence};
+  if (!body) return Error{body.error().code, name + ": " + body.error().sentence};
   Set set(std::move(*body), image->hasher);
   set.gate_.take(image->rules.form);
   set.notes_ =
@@ -25,13 +25,48 @@ Result<Set<K>> Set<K>::open(const std::filesystem::path& path, const OpenOptions
 }
 
 template <class K>
-Result<void> Set<K>::try_save(const std::filesystem::path& path, const SaveOptions& options) const {
+Result<Image> Set<K>::image() const {
   if (!is_here()) return detail::moved_from_error();
   Result<detail::Parts> parts = body_.parts();
-  if (!parts) return Error{parts.error().code, path.string() + ": " + parts.error().sentence};
+  if (!parts) return parts.error();
   const Notes notes = notes_ ? *notes_ : Notes{};
-  return save_image(path, {std::move(*parts), hasher_, rules(), notes.uuid, notes.key_is_elsewhere},
-                    options);
+  return Image{std::move(*parts), hasher_, rules(), notes.uuid, notes.key_is_elsewhere};
+}
+
+template <class K>
+Result<Set<K>> Set<K>::open(const std::filesystem::path& path, const OpenOptions& options) {
+  return of(path.string(), open_image(path, options));
+}
+
+template <class K>
+Result<Set<K>> Set<K>::open(std::istream& in, const OpenOptions& options) {
+  return of("the image on the stream", read_image(in, options));
+}
+
+template <class K>
+Result<Set<K>> Set<K>::from_bytes(std::span<const std::byte> bytes, const OpenOptions& options) {
+  return of("the image", read_image(bytes, options));
+}
+
+template <class K>
+Result<void> Set<K>::try_save(const std::filesystem::path& path, const SaveOptions& options) const {
+  const auto whole = image();
+  if (!whole) return Error{whole.error().code, path.string() + ": " + whole.error().sentence};
+  return save_image(path, *whole, options);
+}
+
+template <class K>
+Result<void> Set<K>::try_save(std::ostream& out) const {
+  const auto whole = image();
+  if (!whole) return whole.error();
+  return write_image(out, *whole);
+}
+
+template <class K>
+Result<std::vector<std::byte>> Set<K>::try_to_bytes() const {
+  const auto whole = image();
+  if (!whole) return whole.error();
+  return image_bytes(*whole);
 }
 
 template <class K>
@@ -152,6 +187,18 @@ template <class K>
 void Set<K>::save(const std::filesystem::path& path, const SaveOptions& options) const {
   gate_.expect_here();
   try_save(path, options).value();
+}
+
+template <class K>
+void Set<K>::save(std::ostream& out) const {
+  gate_.expect_here();
+  try_save(out).value();
+}
+
+template <class K>
+std::vector<std::byte> Set<K>::to_bytes() const {
+  gate_.expect_here();
+  return try_to_bytes().value();
 }
 
 template <class K>
