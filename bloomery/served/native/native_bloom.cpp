@@ -12,6 +12,7 @@
 
 #include <bloomery/detail/sets/plan.hpp>
 #include <bloomery/detail/sets/shape_fields.hpp>
+#include <bloomery/served/native/in_order.hpp>
 
 namespace bloomery::inline v0::detail::served {
 namespace {
@@ -25,8 +26,6 @@ constexpr double lowest_rate = 1e-9;
 constexpr double highest_rate = 0.25;
 constexpr std::uint64_t most_capacity = std::uint64_t{1} << 40;
 
-// How many keys ahead blocks are prefetched.
-constexpr std::size_t sight = 32;
 // Hashed together.
 constexpr std::size_t group_keys = 256;
 
@@ -244,28 +243,22 @@ std::size_t NativeBloom::add_group(std::span<const Hash> hashes, std::span<AddOu
     if (was_sparse && items_ >= dense_from()) tell_dense();
     return hashes.size();
   }
-  call_for(hashes);
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (shards_ != nullptr && i + sight < hashes.size()) shards_->call_for(hashes[i + sight]);
-    answers[i] = add_hash(hashes[i]);
-    if (!is_there(answers[i])) return i + 1;
+  const auto prefetch = [this](Hash hash) {
+    if (blocked_) blocked_->kind().prefetch(blocked_->kind().locate(hash));
+    if (shards_ != nullptr) shards_->call_for(hash);
+  };
+  const std::size_t taken = use_in_order(hashes, prefetch, [&](std::size_t i, Hash hash) {
+    answers[i] = add_hash(hash);
     items_ += answers[i] == AddOutcome::fresh;
-  }
-  return hashes.size();
+    return is_there(answers[i]);
+  });
+  return std::min(taken + 1, hashes.size());
 }
 
 // With so many items nearly all pages of the bits have been written to.
 void NativeBloom::tell_dense() const {
   const Part part = bits();
   host().is_dense(part.payload.data(), part.payload.size());
-}
-
-// The first of a group.
-void NativeBloom::call_for(std::span<const Hash> hashes) const {
-  if (blocked_)
-    for (const Hash hash : hashes) blocked_->kind().prefetch(blocked_->kind().locate(hash));
-  if (shards_ != nullptr)
-    for (const Hash hash : hashes.first(std::min(sight, hashes.size()))) shards_->call_for(hash);
 }
 
 void NativeBloom::may_contain_all(std::span<const std::string_view> keys,
@@ -295,11 +288,12 @@ void NativeBloom::ask_group(std::span<const Hash> hashes, bool* answers) const {
   if (window_) return window_->may_contain_all(hashes, answers);
   if (blocked_) blocked_->may_contain_all(hashes, answers);
   if (shards_ == nullptr) return;
-  for (const Hash hash : hashes.first(std::min(sight, hashes.size()))) shards_->call_for(hash);
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (i + sight < hashes.size()) shards_->call_for(hashes[i + sight]);
-    answers[i] |= shards_->may_contain(hashes[i]);
-  }
+  use_in_order(
+      hashes, [this](Hash hash) { shards_->call_for(hash); },
+      [&](std::size_t i, Hash hash) {
+        answers[i] |= shards_->may_contain(hash);
+        return true;
+      });
 }
 
 // Both are whole, hash alike, and were reserved alike.

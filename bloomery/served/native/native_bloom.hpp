@@ -142,7 +142,6 @@ class NativeBloom final : public BloomBody {
   AddOutcome add_hash(Hash hash);
   std::size_t add_group(std::span<const Hash> hashes, std::span<AddOutcome> answers);
   void ask_group(std::span<const Hash> hashes, bool* answers) const;
-  void call_for(std::span<const Hash> hashes) const;
   std::uint64_t dense_from() const { return (want_.window + want_.capacity) / 4 + 1; }
   void tell_dense() const;
 

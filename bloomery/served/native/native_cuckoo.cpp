@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <bloomery/detail/hash/xxh3.hpp>
+#include <bloomery/served/native/in_order.hpp>
 
 namespace bloomery::inline v0::detail::served {
 namespace {
@@ -20,8 +21,6 @@ constexpr std::uint64_t most_capacity = std::uint64_t{1} << 34;
 constexpr std::uint64_t most_growth = 64;
 constexpr std::uint64_t grown_from_nothing = std::uint64_t{1} << 26;
 constexpr unsigned least_prefix_bits = 16;
-// How many keys ahead memory is prefetched.
-constexpr std::size_t sight = 32;
 constexpr std::size_t group_keys = 256;
 
 // Cursors: 0 head, 1 + place shards.
@@ -115,12 +114,13 @@ void NativeCuckoo::each(std::span<const std::string_view> keys, Act&& act) const
   for (std::size_t done = 0; done < keys.size(); done += group_keys) {
     const std::size_t n = std::min(group_keys, keys.size() - done);
     for (std::size_t i = 0; i < n; ++i) hashes[i] = want_.hasher(keys[done + i]);
-    for (std::size_t i = 0; i < std::min(sight, n) && !is_listed(); ++i)
-      shards_->call_for(hashes[i]);
-    for (std::size_t i = 0; i < n; ++i) {
-      if (i + sight < n && !is_listed()) shards_->call_for(hashes[i + sight]);
-      act(done + i, hashes[i]);
-    }
+    const auto prefetch = [this](Hash hash) {
+      if (!is_listed()) shards_->call_for(hash);
+    };
+    use_in_order(std::span(hashes).first(n), prefetch, [&](std::size_t i, Hash hash) {
+      act(done + i, hash);
+      return true;
+    });
   }
 }
 
