@@ -69,26 +69,15 @@ std::uint64_t lines_ask(const LinesView& view, const std::uint64_t* hashes, std:
   return there;
 }
 
-// Calls visit(lane, place of the bit) for each probe. The fields of the lanes are turned until the
-// run's first comes first, so that each is found by the same shift. No branch on loaded bits: a
-// misprediction there would throw away the loads that the CPU has started for later keys.
-template <class Visit>
-void each_place(std::uint64_t remixed, unsigned probes, Visit&& visit) {
-  const unsigned start = probes == lanes_per_line ? 0 : (remixed >> 13) & 7;
-  const std::uint64_t fields = remixed >> 16;
-  std::uint64_t turned = fields >> (6 * start) | fields << (48 - 6 * start);
-  for (unsigned i = 0; i < probes; ++i) {
-    visit((start + i) % lanes_per_line, turned & 63);
-    turned >>= 6;
-  }
-}
-
+// No branch on loaded bits: a misprediction there would throw away the loads that the CPU has
+// started for later keys.
 bool round_mark(std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
                 const Round& round) {
   std::uint64_t all = 1;
-  each_place(hash * constant, round.probes, [&](unsigned lane, std::uint64_t place) {
+  each_place_of_round(hash * constant, round.probes, [&](unsigned lane, std::uint64_t place) {
     all &= line[lane] >> place;
     line[lane] |= std::uint64_t{1} << place;
+    return true;
   });
   return all == 0;
 }
@@ -96,8 +85,10 @@ bool round_mark(std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
 bool round_has(const std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
                const Round& round) {
   std::uint64_t all = 1;
-  each_place(hash * constant, round.probes,
-             [&](unsigned lane, std::uint64_t place) { all &= line[lane] >> place; });
+  each_place_of_round(hash * constant, round.probes, [&](unsigned lane, std::uint64_t place) {
+    all &= line[lane] >> place;
+    return true;
+  });
   return all != 0;
 }
 

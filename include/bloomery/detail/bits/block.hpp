@@ -38,13 +38,17 @@ struct LineMask {
   std::array<std::uint64_t, lanes_per_line> lanes{};
 };
 
-// Calls visit(lane, bit) for each probe of a round while it returns true; returns whether all did.
+// Calls visit(lane, place of the bit in it) for each probe of a round while it returns true;
+// returns whether all did. The fields of the lanes are turned until the run's first comes first, so
+// that each is found by the same shift.
 template <class Visit>
-bool each_probe_of_round(std::uint64_t remixed, unsigned probes, Visit&& visit) {
+bool each_place_of_round(std::uint64_t remixed, unsigned probes, Visit&& visit) {
   const unsigned start = probes == lanes_per_line ? 0 : (remixed >> 13) & 7;
+  const std::uint64_t fields = remixed >> 16;
+  std::uint64_t turned = fields >> (6 * start) | fields << (48 - 6 * start);
   for (unsigned i = 0; i < probes; ++i) {
-    const unsigned lane = (start + i) % lanes_per_line;
-    if (!visit(lane, std::uint64_t{1} << ((remixed >> (16 + 6 * lane)) & 63))) return false;
+    if (!visit((start + i) % lanes_per_line, turned & 63)) return false;
+    turned >>= 6;
   }
   return true;
 }
@@ -54,8 +58,11 @@ bool each_probe_of_round(std::uint64_t remixed, unsigned probes, Visit&& visit) 
 // second for 8 to 15.
 template <class Visit>
 bool each_line_probe(std::uint64_t first, std::uint64_t second, unsigned probes, Visit&& visit) {
-  return detail::each_probe_of_round(first, probes < 8 ? probes : 8, visit) &&
-         (probes <= 8 || detail::each_probe_of_round(second, probes - 8, visit));
+  const auto visit_bit = [&](unsigned lane, std::uint64_t place) {
+    return visit(lane, std::uint64_t{1} << place);
+  };
+  return each_place_of_round(first, probes < 8 ? probes : 8, visit_bit) &&
+         (probes <= 8 || each_place_of_round(second, probes - 8, visit_bit));
 }
 
 // The same bits as one mask.

@@ -12,6 +12,9 @@
 // Limits:  what the compiler itself makes of -march in code that files share (a copy of 32 bytes in
 //          one register, in std::vector say) has one name in C++, and is not ours to rename: give
 //          all files that the older CPU runs the same flags.
+//          The default argument Cpu = ThisCpu names another type in a file for another CPU, which
+//          the standard does not allow for one class; compilers put the type at hand into the name
+//          at each call, so nothing comes of it but names that differ, as they shall.
 // See:     tests/mixed_cpu.
 #pragma once
 
