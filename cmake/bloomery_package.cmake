@@ -6,7 +6,7 @@
 #
 # They need the Debian they were made on, or a later one: dpkg-shlibdeps asks it for versions.
 # Limits: static libraries only; a shared one would want a package of its own.
-# See:    tests/tools/packages_test.py, scripts/check_install.
+# See:    tests/tools/programs/packages_test.py, scripts/check_install.
 find_program(gzip_program gzip)
 find_program(date_program date)
 mark_as_advanced(gzip_program date_program)

@@ -14,7 +14,7 @@
 // Limits:  the state takes 512 MiB of disk, and is saved at the end: of a run that is killed
 //          (SIGKILL) nothing is remembered. SIGINT and SIGTERM end a run as the end of its input
 //          does.
-// See:     docs/jobs.md "Which visitors are new"; tests/tools/example_ip_visitors_test.py.
+// See:     docs/jobs.md "Which visitors are new"; tests/tools/programs/example_ip_visitors_test.py.
 #include <arpa/inet.h>
 #include <unistd.h>
 

@@ -16,7 +16,7 @@
 // lines and use it.
 // Limits:  45 bytes of memory for each allowed address while a list is built. Blocked addresses
 //          that come from a pipe take 8 bytes each, unless --keys says how many there are.
-// See:     docs/jobs.md "A mail block list"; tests/tools/example_mail_block_list_test.py.
+// See:     docs/jobs.md "A mail block list"; tests/tools/programs/example_mail_block_list_test.py.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The bits of every kind, pinned. The values come from a second implementation of the laws
-// (tests/tools/independent_law_test.py), not from this library.
+// (tests/tools/keys/independent_law_test.py), not from this library.
 // Red means: sets that were saved by earlier versions no longer find their keys. A changed golden
 // is a change of format and says so in the title of its commit.
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 // with bzip2, one for each flush.
 // Limits:  xz takes some 94 MiB of memory, the others less than 10.
 // Threads: as Encoder.
-// See:     tests/tools/compressed_output_test.py, read by the programs themselves.
+// See:     tests/tools/input/compressed_output_test.py, read by the programs themselves.
 #pragma once
 
 #include <memory>

@@ -15,7 +15,7 @@
 // Limits:  reading a pipe waits only until its first record is whole, so that a program that writes
 //          a line and waits for the answer gets it. Fewer bytes than a magic has are text.
 // Threads: as Decoder.
-// See:     text_input_test.cpp; tests/tools/not_text_test.py, with files of the real programs.
+// See:     text_input_test.cpp; not_text_test.py, with files of the real programs.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 // Limits:  computed, not measured: the network is taken to give what it is called, clients are
 //          taken to be as many as the servers can serve, and nodes to hold nothing else.
 // Threads: any number may plan.
-// See:     docs/scale.md; tests/tools/plan_nodes_test.py writes the commands and counts bytes.
+// See:     docs/scale.md; tests/tools/keys/plan_nodes_test.py writes the commands and counts bytes.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from shown_flags import bloomery, commands, flags_of
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[1]
 ANSWERED_HERE = {"-h", "--help"}
 # Words that a shell sets apart; a flag ends at them.
 WORD = re.compile(r"[^\s\"'`|;&<>(),\[\]]+")
@@ -42,7 +42,7 @@ def tried():
                 for name in re.findall(r"\bbloomery (\w+)", call):
                     if name in found:
                         found[name] |= flags_in(call)
-    for path in sorted(HERE.glob("*_test.py")):
+    for path in sorted(HERE.rglob("*_test.py")):
         if path.name == Path(__file__).name:
             continue
         of_one = {path.name.removesuffix("_test.py")} & set(found)  # bench_test.py

@@ -26,7 +26,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[1]
 WILDCARD = re.compile(r"(<number>|<bytes>|\.\.\.)")
 PATTERNS = {
     "<number>": r"[-+0-9.,]+(?:e[-+]?\d+)?",

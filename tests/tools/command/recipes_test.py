@@ -22,7 +22,7 @@ from pathlib import Path
 
 from transcript_test import SECONDS_PER_COMMAND, binary_to_test, lines_match, split, stage
 
-SOURCE = Path(__file__).resolve().parents[2]
+SOURCE = Path(__file__).resolve().parents[3]
 PAPERS = ("README.md", "docs/cli.md", "docs/scale.md")
 # Papers must not lose their examples unnoticed: a fence that is misread would test nothing.
 LEAST_EXAMPLES = {"README.md": 7, "docs/cli.md": 100, "docs/scale.md": 4}
