@@ -3,12 +3,12 @@
 #include <array>
 #include <cstring>
 #include <istream>
-#include <new>
 #include <ostream>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include <bloomery/detail/bits/memory.hpp>
 #include <bloomery/image.hpp>
 #include <bloomery/storage/image_layout.hpp>
 #include <bloomery/storage/image_plan.hpp>
@@ -50,13 +50,10 @@ Result<void> put_in_order(const Image& image, ImagePlan& plan, Put&& put) {
 }
 
 Result<void> resize(std::vector<std::byte>& bytes, std::uint64_t length) {
-  try {
-    if (length > bytes.max_size()) throw std::bad_alloc();
-    bytes.resize(static_cast<std::size_t>(length));
-  } catch (const std::bad_alloc&) {
+  const auto grow = [&] { bytes.resize(static_cast<std::size_t>(length)); };
+  if (length > bytes.max_size() || !had_memory(grow))
     return Error{Code::no_memory, at_hand + " needs " + std::to_string(length) +
                                       " bytes, and there is not enough memory for them"};
-  }
   return {};
 }
 

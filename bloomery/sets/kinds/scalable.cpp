@@ -352,8 +352,8 @@ CutStep Scalable::add_step(const Hash* hashes, std::size_t n, std::size_t ahead)
   CutStep step;
   while (step.taken < n) {
     const Hash* const next = hashes + step.taken;
-    const std::size_t some =
-        std::min<std::size_t>(n - step.taken, room_ - std::min(room_, table_.entries()));
+    const auto some = static_cast<std::size_t>(
+        std::min<std::uint64_t>(n - step.taken, room_ - std::min(room_, table_.entries())));
     std::size_t taken = 0;
     if (some != 0) {
       const std::uint64_t bits = table_.add_step(words_of(next), some, ahead, &taken);

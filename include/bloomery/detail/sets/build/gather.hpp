@@ -42,7 +42,7 @@ class Gathered {
     const std::uint64_t i = shard - shards_.first;
     const std::uint64_t begin = i == 0 ? 0 : ends_[i - 1];
     auto* const words = reinterpret_cast<std::uint64_t*>(memory_.bytes().data());
-    return {words + begin, ends_[i] - begin};
+    return {words + begin, static_cast<std::size_t>(ends_[i] - begin)};
   }
   std::uint64_t most_keys() const {
     std::uint64_t most = 0;

@@ -242,7 +242,9 @@ class BlockedBloom {
   }
 
   LinesView view() const { return {lone_.words, shape_.blocks, shape_.probes, shape_.lines}; }
-  Words words() const { return {lone_.words, shape_.blocks * lanes_per_line}; }
+  Words words() const {
+    return {lone_.words, static_cast<std::size_t>(shape_.blocks * lanes_per_line)};
+  }
   std::uint64_t* line(std::uint64_t block) const { return lone_.words + block * lanes_per_line; }
 
   // Calls visit(word, bit) for each probe of a slot while it returns true; returns whether all did.

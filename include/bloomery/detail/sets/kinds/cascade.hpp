@@ -94,7 +94,8 @@ class Cascade {
         rate_asked_(rate_asked) {}
 
   std::span<const WideHash> exceptions() const {
-    return {reinterpret_cast<const WideHash*>(exceptions_.bytes().data()), listed()};
+    return {reinterpret_cast<const WideHash*>(exceptions_.bytes().data()),
+            static_cast<std::size_t>(listed())};
   }
   Result<void> check_exceptions() const;
 

@@ -155,7 +155,9 @@ class Ribbon {
                 layer.columns_of(place.start / RibbonLayer::stretch_starts))};
   }
 
-  std::span<const std::uint64_t> list() const { return {words_ + listed_at_, shape_.listed}; }
+  std::span<const std::uint64_t> list() const {
+    return {words_ + listed_at_, static_cast<std::size_t>(shape_.listed)};
+  }
   bool is_listed(Hash hash) const {
     return std::binary_search(list().begin(), list().end(), hash.bits);
   }
