@@ -41,6 +41,7 @@ REGISTER = PUBLIC + "detail/sets/kinds.hpp"
 COMPLETES_PUBLIC = {
     PUBLIC + "detail/sets/any_set_keys.hpp",
     PUBLIC + "detail/set_build.hpp",
+    PUBLIC + "detail/set_bulk.hpp",
     PUBLIC + "detail/set_whole.hpp",
     "bloomery/sets/erased/any_body.hpp",
 }

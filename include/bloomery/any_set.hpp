@@ -9,7 +9,7 @@
 // (Code::mismatch): it would never be found.
 // Errors:  verbs return a Result, nothing is thrown but std::bad_alloc. After a move verbs return
 //          an Error and getters tell of an empty set: 0, false, no kind.
-// Threads: one adds; any number may ask while nobody adds.
+// Threads: one adds; any number may ask while nobody adds (docs/library.md).
 #pragma once
 
 #include <array>

@@ -12,8 +12,9 @@
 //          exceptions only the try_ forms are there, and any other misuse ends the program.
 // Limits:  a set that was moved from may only be assigned to or destroyed. Its verbs throw
 //          std::logic_error, its try_ forms return an Error, its getters tell of an empty set.
-// Threads: add_shared, may_contain_shared and overfull may be called by any number at once; nothing
-//          else may run beside them. Otherwise one thread changes a set, or any number ask it.
+// Threads: add_shared, may_contain_shared, adds, capacity and overfull may be called by any number
+//          at once; nothing else may run beside them. Otherwise one thread changes a set, or any
+//          number ask it. docs/library.md has one table for all classes.
 #pragma once
 
 #include <concepts>
@@ -35,6 +36,7 @@
 #include <bloomery/detail/sets/bulk/batch.hpp>
 #include <bloomery/detail/sets/bulk/groups.hpp>
 #include <bloomery/detail/sets/bulk/key_source.hpp>
+#include <bloomery/detail/sets/bulk/key_spans.hpp>
 #include <bloomery/detail/sets/key_gate.hpp>
 #include <bloomery/detail/sets/key_of.hpp>
 #include <bloomery/detail/sets/shard.hpp>
@@ -94,6 +96,8 @@ class Set {
     return detail::accepted(try_add<std::string_view, Cpu>(key)) == Added::fresh;
   }
   bool add(std::nullptr_t) = delete;
+  template <detail::NotKeyOf<K> T>
+  bool add(const T&) = delete;  // the type needs a function bloomery_key, see hash.hpp
 
   template <detail::KeyOf<K> T, class Cpu = detail::ThisCpu>
   Added try_add(const T& key) {
@@ -119,6 +123,8 @@ class Set {
     return may_contain<std::string_view, Cpu>(key);
   }
   bool may_contain(std::nullptr_t) const = delete;
+  template <detail::NotKeyOf<K> T>
+  bool may_contain(const T&) const = delete;  // the type needs a bloomery_key, see hash.hpp
 
   // Sharded: where a key lies, and a shard for one thread to add to (shard.hpp).
   template <detail::KeyOf<K> T>
@@ -180,36 +186,25 @@ class Set {
     return is_here() ? body_.kind().most_count() : 0;
   }
 
+  // Keys of the bulk verbs are any forward range. A vector, span or array is read where it lies;
+  // others, and types with a bloomery_key, are gathered 1024 at a time (key_spans.hpp): slower.
   // Adds every key in order, with many cache misses in flight. Returns how many were surely new;
   // `fresh`, if not empty, is as long as the keys and tells which: one bool per key, or one bit
   // (bit i % 64 of word i / 64 for key i). An integer outside the range of a map throws
   // std::out_of_range before any is added; a full set throws Failure and keeps those before.
   template <detail::KeysOf<K> Keys>
-  std::size_t add_all(const Keys& keys, std::span<bool> fresh = {}) {
-    const auto all = detail::as_span(keys);
-    if (!fresh.empty()) detail::expect_room(fresh.size(), all.size());
-    begin_adding(all);
-    return fresh.empty() ? add_source(all, detail::CountOnly{})
-                         : add_source(all, detail::ToBools(fresh.data()));
-  }
+  std::size_t add_all(const Keys& keys, std::span<bool> fresh = {});
   template <detail::KeysOf<K> Keys>
-  std::size_t add_all(const Keys& keys, std::span<std::uint64_t> fresh) {
-    const auto all = detail::as_span(keys);
-    if (!fresh.empty()) detail::expect_room(fresh.size(), detail::words_for(all.size()));
-    begin_adding(all);
-    return fresh.empty() ? add_source(all, detail::CountOnly{})
-                         : add_source(all, detail::ToMask(fresh.data()));
-  }
+  std::size_t add_all(const Keys& keys, std::span<std::uint64_t> fresh);
+  // `fresh` becomes as long as the keys. Slower: its bits are written one by one.
+  template <detail::KeysOf<K> Keys>
+  std::size_t add_all(const Keys& keys, std::vector<bool>& fresh);
   // The same with several threads: same bytes, same count. Kinds that cannot be added to in this
-  // way (parallel.hpp, and composites) are added to by one.
+  // way (parallel.hpp, and composites) and gathered keys are added by one.
   template <detail::KeysOf<K> Keys>
-  std::size_t add_all(const Keys& keys, Threads threads) {
-    const auto all = detail::as_span(keys);
-    begin_adding(all);
-    if constexpr (detail::OneLined<K>)
-      if (const auto fresh = detail::add_by_threads(body_, source(all), threads)) return *fresh;
-    return add_source(all, detail::CountOnly{});
-  }
+  std::size_t add_all(const Keys& keys, Threads threads);
+  template <detail::NotKeysOf<K> Keys, class... Rest>
+  void add_all(const Keys&, Rest&&...) = delete;  // needs a forward range of keys, see hash.hpp
 
   // The same by one thread, with the keys partitioned by cache line first (partition.hpp) at any
   // size; add_all does so itself where it pays.
@@ -219,22 +214,13 @@ class Set {
   // answers[i], or bit i % 64 of answers[i / 64], tells of keys[i]. Returns how many may be there.
   template <detail::KeysOf<K> Keys>
   std::size_t may_contain_all(const Keys& keys, std::span<bool> answers,
-                              Threads threads = {1}) const {
-    const auto all = asked(keys);
-    detail::expect_room(answers.size(), all.size());
-    return detail::ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
-      return ask_source(all.subspan(first, n), detail::ToBools(answers.data() + first));
-    });
-  }
+                              Threads threads = {1}) const;
   template <detail::KeysOf<K> Keys>
   std::size_t may_contain_all(const Keys& keys, std::span<std::uint64_t> answers,
-                              Threads threads = {1}) const {
-    const auto all = asked(keys);
-    detail::expect_room(answers.size(), detail::words_for(all.size()));
-    return detail::ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
-      return ask_source(all.subspan(first, n), detail::ToMask(answers.data() + first / 64));
-    });
-  }
+                              Threads threads = {1}) const;
+  // One answer for each key. Slower than the others, which write into memory that is there.
+  template <detail::KeysOf<K> Keys>
+  std::vector<bool> may_contain_all(const Keys& keys) const;
   // How many of the keys may be there, without telling which. One thread partitions the keys by
   // cache line where that pays; several ask in the order of the keys.
   template <detail::KeysOf<K> Keys>
@@ -269,7 +255,7 @@ class Set {
   double rate_asked() const { return is_here() ? body_.rate_asked() : 0; }
   std::uint64_t bytes() const { return is_here() ? body_.bytes() : 0; }
   // Keys that were surely new when added.
-  std::uint64_t adds() const { return is_here() ? body_.adds() : 0; }
+  std::uint64_t adds() const;
   std::uint64_t capacity() const { return is_here() ? body_.capacity() : 0; }
   bool overfull() const { return is_here() && body_.overfull(); }  // more keys than planned for
   const Hasher& hasher() const { return hasher_; }
@@ -286,7 +272,11 @@ class Set {
 
   std::uint64_t count() const requires detail::Exact<K> { return is_here() ? core().count() : 0; }
 
-  // Members in ascending order.
+  // Members of a map of integers in ascending order: for (std::uint64_t n : set). Valid until the
+  // set changes, moves or goes.
+  auto begin() const requires(detail::Exact<K>&& is_ranged) { return here().kind().begin(); }
+  auto end() const requires(detail::Exact<K>&& is_ranged) { return here().kind().end(); }
+  // Calls each(member) in ascending order; stops when it returns false.
   template <class Each>
   void for_each(Each&& each) const requires detail::Exact<K> {
     core_of(here()).for_each(std::forward<Each>(each));
@@ -365,20 +355,16 @@ class Set {
     return unchecked_input_of(key);
   }
 
-  // Keys that are asked, all of one form.
   template <class Keys>
-  auto asked(const Keys& keys) const {
+  void expect_form_of() const {
     gate_.expect(detail::form_of<std::ranges::range_value_t<Keys>, K>);
-    return detail::as_span(keys);
   }
-
-  template <class T>
-  void begin_adding(std::span<const T> keys) {
-    gate_.expect(detail::form_of<T, K>);
-    for (const T& key : keys)
-      if (!has_place(key)) detail::throw_outside();
-    if (!keys.empty()) gate_.note(detail::form_of<T, K>);
-  }
+  template <class Keys>
+  void begin_adding(const Keys& keys);
+  template <class Keys, class SinkAt>
+  std::size_t add_spans(const Keys& keys, SinkAt&& sink_at);
+  template <class Keys, class SinkAt>
+  std::size_t ask_spans(const Keys& keys, Threads threads, SinkAt&& sink_at) const;
 
   template <class T>
   auto source(std::span<const T> keys) const {
@@ -410,4 +396,5 @@ class Set {
 }  // namespace bloomery::inline v0
 
 #include <bloomery/detail/set_build.hpp>
+#include <bloomery/detail/set_bulk.hpp>
 #include <bloomery/detail/set_whole.hpp>

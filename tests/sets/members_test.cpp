@@ -16,8 +16,8 @@ namespace {
 
 using Integers = std::vector<std::uint64_t>;
 
-static_assert(std::ranges::forward_range<const Bitmap>);
-static_assert(std::ranges::forward_range<const TwoBitMap>);
+static_assert(std::ranges::forward_range<const Set<Bitmap>>);
+static_assert(std::ranges::forward_range<const Set<TwoBitMap>>);
 
 // Ranges whose last word is full, has one member, lacks one; one integer; the top of 64 bits.
 std::vector<Range> odd_ranges() {
@@ -42,10 +42,10 @@ void iterate_like_for_each() {
         if (n % 2 == 0) map.add(n);
         if (range.high - n < step) break;
       }
-      EXPECT_TRUE(std::ranges::equal(map.kind(), walked(map))) << range.low << " " << step;
+      EXPECT_TRUE(std::ranges::equal(map, walked(map))) << range.low << " " << step;
     }
   const Set<K> none({.range = {5, 500}});
-  EXPECT_EQ(none.kind().begin(), none.kind().end());
+  EXPECT_EQ(none.begin(), none.end());
 }
 
 TEST(Members, OfABitmapAreARange) { iterate_like_for_each<Bitmap>(); }
@@ -54,13 +54,13 @@ TEST(Members, OfATwoBitMapAreARange) { iterate_like_for_each<TwoBitMap>(); }
 TEST(Members, CanBeGoneThroughTwice) {
   Set<Bitmap> map({.range = {100, 1'000}});
   for (const int n : {100, 163, 164, 999}) map.add(n);
-  auto at = map.kind().begin();
+  auto at = map.begin();
   const auto first = at++;
   EXPECT_EQ(*first, 100);
   EXPECT_EQ(*at, 163);
-  EXPECT_EQ(std::ranges::distance(first, map.kind().end()), 4);
-  EXPECT_EQ(std::ranges::distance(at, map.kind().end()), 3);
-  EXPECT_EQ(*std::ranges::max_element(map.kind()), 999);
+  EXPECT_EQ(std::ranges::distance(first, map.end()), 4);
+  EXPECT_EQ(std::ranges::distance(at, map.end()), 3);
+  EXPECT_EQ(*std::ranges::max_element(map), 999);
 }
 
 TEST(Members, AWalkEndsWhenItsFunctionReturnsFalse) {

@@ -260,7 +260,7 @@ std::uint64_t BloomChain::capacity() const {
 
 std::uint64_t BloomChain::adds() const {
   std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < links(); ++i) sum += link(i).adds();
+  for (std::size_t i = 0; i < links(); ++i) sum += link(i).adds_shared();
   return sum;
 }
 

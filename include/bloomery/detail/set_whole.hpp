@@ -78,6 +78,15 @@ KeyRules Set<K>::rules() const {
 }
 
 template <class K>
+std::uint64_t Set<K>::adds() const {
+  if (!is_here()) return 0;
+  if constexpr (requires { body_.adds_shared(); })
+    return body_.adds_shared();
+  else
+    return body_.adds();
+}
+
+template <class K>
 Result<void> Set<K>::fits(const Set& other) const {
   if (!is_here() || !other.is_here()) return detail::moved_from_error();
   return detail::keys_fit(hasher_, rules(), other.hasher_, other.rules());
@@ -123,38 +132,10 @@ auto Set<K>::state(const T& key) const requires detail::Stateful<K> {
 }
 
 template <class K>
-template <detail::KeysOf<K> Keys>
-void Set<K>::counts(const Keys& keys,
-                    std::span<std::uint64_t> counts) const requires detail::Countable<K> {
-  const auto all = asked(keys);
-  detail::expect_room(counts.size(), all.size());
-  detail::count_all(body_.kind(), source(all), counts.data());
-}
-
-template <class K>
-template <detail::KeysOf<K> Keys>
-std::size_t Set<K>::add_all_by_lines(const Keys& keys) requires detail::OneLined<K> {
-  const auto all = detail::as_span(keys);
-  begin_adding(all);
-  return detail::counted_or_raised(body_.add_all_by_lines(source(all)));
-}
-
-template <class K>
 Result<void> Set<K>::try_advance_to(std::uint64_t time,
                                     std::uint64_t span) requires detail::Forgetting<K> {
   if (!is_here()) return detail::moved_from_error();
   return body_.kind().advance_to(time, span);
-}
-
-template <class K>
-template <detail::KeysOf<K> Keys>
-std::size_t Set<K>::remove_all(const Keys& keys,
-                               std::span<bool> removed) requires detail::Removable<K> {
-  const auto all = asked(keys);
-  body_.expect_removable();
-  if (!removed.empty()) detail::expect_room(removed.size(), all.size());
-  return removed.empty() ? body_.remove_from(source(all), detail::CountOnly{})
-                         : body_.remove_from(source(all), detail::ToBools(removed.data()));
 }
 
 template <class K>
@@ -163,16 +144,6 @@ std::uint64_t Set<K>::count_of(const T& key) const requires detail::Countable<K>
   gate_.expect(detail::form_of<T, K>);
   const K& kind = body_.kind();
   return has_place(key) ? kind.count(kind.locate(unchecked_input_of(key))) : 0;
-}
-
-template <class K>
-template <detail::KeysOf<K> Keys>
-std::size_t Set<K>::count_may_contain(const Keys& keys, Threads threads) const {
-  const auto all = asked(keys);
-  if (detail::wanted_threads(threads) == 1) return ask_source(all, detail::CountOnly{});
-  return detail::ask_all_parallel(all.size(), threads, [&](std::size_t first, std::size_t n) {
-    return ask_source(all.subspan(first, n), [](std::size_t, std::size_t, std::uint64_t) {});
-  });
 }
 
 #if __cpp_exceptions

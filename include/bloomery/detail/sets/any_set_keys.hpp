@@ -250,8 +250,7 @@ Result<void> AnySet::counts(const Keys& keys, std::span<std::uint64_t> counts) c
 
 template <detail::ErasedKeys Keys>
 Result<std::vector<bool>> AnySet::may_contain_all(const Keys& keys) const {
-  const auto size = detail::with_range(
-      keys, [](auto& all) { return static_cast<std::size_t>(std::ranges::distance(all)); });
+  const std::size_t size = detail::count_keys(keys);
   const auto bools = std::make_unique<bool[]>(size);
   if (auto asked = may_contain_all(keys, std::span(bools.get(), size)); !asked)
     return asked.error();

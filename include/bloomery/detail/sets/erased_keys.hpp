@@ -13,6 +13,7 @@
 #include <string_view>
 #include <variant>
 
+#include <bloomery/detail/sets/key_range.hpp>
 #include <bloomery/hash.hpp>
 
 namespace bloomery::inline v0::detail {
@@ -23,12 +24,6 @@ using ReadyKeys =
 template <class T>
 concept ErasedKey = Hashable<T> || std::same_as<T, Hash> || std::same_as<T, Ordinal>;
 
-// Can be gone through more than once: containers, spans, and views, which are copied, since some
-// (std::views::filter) cannot be gone through while they are const.
-template <class R>
-concept KeyRange = std::ranges::forward_range<const R> ||
-    (std::ranges::view<R>&& std::copyable<R>&& std::ranges::forward_range<R>);
-
 template <class R>
 concept ErasedKeys = KeyRange<R> && ErasedKey<std::ranges::range_value_t<R>>;
 
@@ -38,16 +33,5 @@ concept GatheredKeys =
     ErasedKeys<R> && !std::convertible_to<const R&, std::span<const std::string_view>> &&
     !std::convertible_to<const R&, std::span<const Hash>> &&
     !std::convertible_to<const R&, std::span<const Ordinal>>;
-
-// Calls visit(range), where the range can be gone through.
-template <KeyRange Keys, class Visit>
-decltype(auto) with_range(const Keys& keys, Visit&& visit) {
-  if constexpr (std::ranges::forward_range<const Keys>) {
-    return visit(keys);
-  } else {
-    Keys copy = keys;
-    return visit(copy);
-  }
-}
 
 }  // namespace bloomery::inline v0::detail

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include <bloomery/detail/sets/concepts.hpp>
+#include <bloomery/detail/sets/key_range.hpp>
 #include <bloomery/error.hpp>
 #include <bloomery/hash.hpp>
 #include <bloomery/key_rules.hpp>
@@ -26,13 +27,17 @@ concept KeyOf = std::same_as<T, typename K::Input> ||
 template <class T, class K>
 concept NotKeyOf = !KeyOf<T, K>;
 
-// Read where they lie by the bulk verbs.
-template <class R>
-concept KeysInPlace = std::ranges::contiguous_range<R> && !UserKey<std::ranges::range_value_t<R>>;
-
-// A vector, span or array of such keys.
+// Any forward range of such keys.
 template <class R, class K>
-concept KeysOf = KeysInPlace<R> && KeyOf<std::ranges::range_value_t<R>, K>;
+concept KeysOf = KeyRange<R> && KeyOf<std::ranges::range_value_t<R>, K>;
+template <class R, class K>
+concept NotKeysOf = !KeysOf<R, K>;
+
+// Of those, what bulk verbs read where it lies: a vector, span or array. Others go through a buffer
+// (bulk/key_spans.hpp).
+template <class R>
+concept KeysInPlace = std::ranges::contiguous_range<const R> && std::ranges::sized_range<const R> &&
+    !UserKey<std::ranges::range_value_t<R>>;
 
 // A key as an argument of a function that is not inlined: small ones need no place in memory.
 template <class T>

@@ -281,7 +281,7 @@ class Owned {
   double estimate() const { return kind_.estimate(); }
   double rate_now() const { return kind_.rate_now(); }
   double fill_ratio() const { return kind_.fill_ratio(); }
-  double expected_rate_now() const { return K::expected_rate(kind_.shape(), ledger_.adds); }
+  double expected_rate_now() const { return K::expected_rate(kind_.shape(), adds_shared()); }
   // Holds more keys than it was planned for. A Bloom filter counts fewer adds than it gets new
   // keys, since it takes some of them (false positives) for old ones. So the limit is the number of
   // adds expected from `capacity` keys, plus four standard deviations.

@@ -19,6 +19,7 @@
 
 #include <bloomery/detail/sets/bulk/batch.hpp>
 #include <bloomery/detail/sets/bulk/key_source.hpp>
+#include <bloomery/detail/sets/bulk/key_spans.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/key_gate.hpp>
 #include <bloomery/detail/sets/key_of.hpp>
@@ -63,14 +64,18 @@ class Shard {
   // Adds all, which must lie in this shard; nothing is added if one does not.
   template <KeysOf<K> Keys>
   std::size_t add_all(const Keys& keys) {
-    const auto all = as_span(keys);
-    if (all.empty()) return 0;
-    const auto source = source_of(body_->kind(), all, hasher_);
-    for (const auto& key : all) mine(input_from<Hash>(key, hasher_));
-    gate_->note_shared(form_of<std::ranges::range_value_t<Keys>, K>);
+    with_range(keys, [&](auto& range) {
+      for (const auto& key : range)
+        mine(input_from<Hash, std::ranges::range_value_t<Keys>>(key, hasher_));
+      if (!std::ranges::empty(range))
+        gate_->note_shared(form_of<std::ranges::range_value_t<Keys>, K>);
+    });
     K& kind = body_->kind();
-    const std::size_t fresh =
-        pipeline(kind, source, lookahead_for(kind), adding(kind), CountOnly{}).yes;
+    std::size_t fresh = 0;
+    for_spans<Hash>(keys, hasher_, [&](std::size_t, auto span) {
+      const auto source = source_of(kind, span, hasher_);
+      fresh += pipeline(kind, source, lookahead_for(kind), adding(kind), CountOnly{}).yes;
+    });
     fresh_ += fresh;
     return fresh;
   }

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include <bloomery/detail/bits/kernels.hpp>
 #include <bloomery/detail/sets/bulk/key_source.hpp>
@@ -261,6 +262,19 @@ class ToMask {
   std::uint64_t* words_;
 };
 static_assert(step_keys == 64, "a step is a word of a mask");
+
+// Bit `begin + i` of a vector of bool tells of key i. Slower: one bit at a time.
+class ToVector {
+ public:
+  ToVector(std::vector<bool>& answers, std::size_t begin) : answers_(answers), begin_(begin) {}
+  void operator()(std::size_t first, std::size_t n, std::uint64_t bits) const {
+    for (std::size_t i = 0; i < n; ++i) answers_[begin_ + first + i] = (bits >> i) & 1;
+  }
+
+ private:
+  std::vector<bool>& answers_;
+  std::size_t begin_;
+};
 
 // -- verbs of a few kinds ------------------------------------------------------------------------
 

@@ -76,7 +76,11 @@ class LineSet {
   std::uint64_t bytes() const { return table_.bytes(); }
   std::uint64_t capacity() const { return planned_keys_; }
   double rate_asked() const { return rate_; }
-  std::uint64_t adds() const { return count(); }
+  // Beside add_shared too.
+  std::uint64_t adds() const {
+    const LockedShared hold(*lock_);
+    return count();
+  }
   double estimate() const { return static_cast<double>(count()); }
   double rate_now() const { return expected_rate({}, count()); }
   double expected_rate_now() const { return rate_now(); }

@@ -82,12 +82,20 @@ class Scalable {
   std::uint64_t bytes() const { return table_.memory().size(); }
   std::uint64_t capacity() const { return planned_keys_; }
   double rate_asked() const { return rate_; }
-  std::uint64_t adds() const { return adds_; }
+  // Beside add_shared too.
+  std::uint64_t adds() const {
+    const LockedShared hold(*lock_);
+    return adds_;
+  }
   double estimate() const;
   double rate_now() const { return table_.covered(); }
   double expected_rate_now() const { return rate_now(); }
   double fill_ratio() const;
-  bool overfull() const { return rate_now() > rate_; }
+  // Beside add_shared too.
+  bool overfull() const {
+    const LockedShared hold(*lock_);
+    return rate_now() > rate_;
+  }
 
  private:
   Scalable(QuotientTable table, const Want& want);
