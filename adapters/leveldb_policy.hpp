@@ -10,7 +10,7 @@
 //
 // LevelDB makes one filter for each 2 KiB of a file, of some twenty keys, in which chance weighs
 // much: how many bits the keys share differs from filter to filter. So each filter is made in eight
-// variants, with one probe fewer and one more, and the one that lets the fewest strangers pass is
+// variants, with one probe fewer and one more, and the one with the fewest false positives is
 // kept. Same memory as LevelDB's own; docs/benchmarks.md has the rates.
 // A filter that makes no sense is answered with maybe: the number of ones, with the last byte, is
 // odd, which a changed bit undoes, and zeros or ones all over never are.
@@ -131,7 +131,7 @@ class LevelDbPolicy : public leveldb::FilterPolicy {
     return std::max((static_cast<std::size_t>(bits) + 7) / 8, least_bytes);
   }
 
-  // A stranger passes with chance fill^probes. A variant with more probes goes on where the one
+  // The false-positive rate is fill^probes. A variant with more probes goes on where the one
   // with fewer has stopped, so the three numbers of probes cost little more than one.
   static Law best_law(std::span<const std::uint64_t> hashes, std::size_t bytes) {
     const double each = static_cast<double>(bytes * 8) /

@@ -16,7 +16,7 @@ enum class Operation {
   build,         // make the set and add_all: memory that was never touched
   add,           // one by one
   add_all,       // in bulk
-  add_by_lines,  // in bulk, keys brought together by lines first
+  add_by_lines,  // in bulk, keys partitioned by cache line first
   add_threads,   // in bulk, by several threads
   ask_hit,       // members, one by one
   ask_miss,      // strangers, one by one
@@ -71,9 +71,9 @@ struct Timing {
   std::uint64_t keys;  // that were timed
   double ns;           // a key
   double best_ns;
-  double roofline_ns;         // beside it, on the same keys: into the first cache
+  double roofline_ns;         // beside it, on the same keys: into the L1 cache
   double ratio;               // ns / roofline_ns
-  double second_roofline_ns;  // into the second cache
+  double second_roofline_ns;  // into the L2 cache
   double second_ratio;
 };
 
@@ -81,7 +81,7 @@ struct Finding {
   std::string subject;
   std::uint64_t bytes = 0;
   double bits_per_key = 0;
-  double rate = 0;  // strangers that passed / strangers asked
+  double rate = 0;  // false positives / strangers asked
   unsigned runs = 0;
   std::vector<Timing> timings = {};
 

@@ -1,8 +1,8 @@
 // What the memory system allows: the same keys, the same hash, the key's cache line touched, on
-// huge pages, with 32 lines on their way, called for in two ways:
+// huge pages, with 32 lines on their way, prefetched in two ways:
 //
-//    first    into the first cache, as __builtin_prefetch does unless told otherwise
-//    second   into the second cache, which can wait for more lines at once
+//    first    into the L1 cache, as __builtin_prefetch does unless told otherwise
+//    second   into the L2 cache, which can have more misses in flight
 //
 // A set that makes one random access a key, in the order of the keys, can hardly be faster than the
 // better of them: only by hashing several keys at once, or calling for more lines. One that first

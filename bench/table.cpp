@@ -47,7 +47,7 @@ void add_options(CLI::App& parser, Options& options) {
   parser.add_option("--sizes", options.sizes, "how many keys: 1M,10M,100M,1B")->delimiter(',');
   parser.add_option("--keys", options.keys, "int, text or both")
       ->check(CLI::IsMember({"int", "text", "both"}));
-  parser.add_option("-p,--rate", options.rate, "chance that a stranger passes; 1%");
+  parser.add_option("-p,--rate", options.rate, "false-positive rate; 1%");
   parser.add_option("-m,--memory", options.memory,
                     "most memory for all; what needs more is left out; 13G");
   parser.add_option("--kind", options.kind, "this kind only, and no peers");
@@ -155,7 +155,7 @@ void print(const std::string& text) {
 void run(const Options& options) {
   if (const char* refused = kernels_refused()) throw Failure({Code::unsupported, refused});
   if (!options.kind.empty() && AnySet::find_row(options.kind) == nullptr)
-    throw Failure({Code::bad_input, "there is no kind '" + options.kind + "'"});
+    throw Failure({Code::bad_input, "unknown kind '" + options.kind + "'"});
   Task task{.rate = cli::parse_rate("--rate", options.rate).value(),
             .only_kind = options.kind,
             .threads = options.threads,

@@ -379,7 +379,7 @@ Options options_of(int argc, char** argv) {
     else if (flag == "--seed")
       options.seed = number<std::uint64_t>(flag, value);
     else
-      refuse("there is no option " + flag);
+      refuse("unknown option " + flag);
   }
   if (options.guard != "off" && options.guard != "on" && options.guard != "both")
     refuse("--guard is off, on or both");

@@ -5,17 +5,17 @@
 //
 // Gives each page to one worker, takes the links it finds there, and prints the URLs of the pages
 // it has crawled. FILE stands for the web, a page in a line: URL<TAB>LINK LINK... A worker ends
-// when nothing is left to do or in hand anywhere (exit code 0); SIGTERM ends it after the pages in
-// hand (3). The set holds URLs as the profile crawl/1 spells them, the queue holds them as they
-// were found, since that is what must be fetched.
+// when nothing is left to do or in progress anywhere (exit code 0); SIGTERM ends it after its
+// current pages (3). The set holds URLs as the profile crawl/1 spells them, the queue holds them as
+// they were found, since that is what must be fetched.
 //
 //    take   todo -> working            done   working is forgotten, and only then
 //    links  ask the set; journal those it has not; add them to it; journal of the new ones -> todo
 //
 // Each arrow is one idempotent script: it may be sent again when its answer was lost. A worker that
-// is started again, or whose lease has ended (any other worker notices), leaves pages in hand and a
-// journal: links that may be marked in the set but are not in the queue yet. Both go back to the
-// queue. So a crash can repeat work but never lose it: it can repeat the pages in hand, and those
+// is started again, or whose lease has ended (any other worker notices), leaves unfinished pages
+// and a journal: links that may be marked in the set but are not in the queue yet. Both go back to
+// the queue. So a crash can repeat work but never lose it: it can repeat unfinished pages, and
 // links of the journal that another worker has also found. A frontier that was lost (keys deleted,
 // or the server empty) ends its workers with 2 (crawler_queue.hpp).
 //
@@ -85,7 +85,7 @@ struct Counts {
   std::uint64_t discovered = 0;  // links that were surely new
   std::uint64_t repeats = 0;     // links that were not
   std::uint64_t in_doubt = 0;    // links that may have been new, and were queued
-  std::uint64_t retaken = 0;     // pages that a worker had in hand when it ended
+  std::uint64_t retaken = 0;     // pages that a worker had in progress when it ended
   std::uint64_t refused = 0;     // links that are not http or https URLs, or too long
 };
 
@@ -197,7 +197,7 @@ class Frontier {
     if (begun && !bloomery::RedisSet::exists(address).value())
       throw FrontierLost(queue_.name(), "its set is gone");
     if (!begun && options.seeds.empty())
-      refuse("there is no frontier " + queue_.name() + " yet: begin it with a SEED_URL");
+      refuse("the frontier " + queue_.name() + " does not exist yet: begin it with a SEED_URL");
     return bloomery::RedisSet::open_or_make(address,
                                             {.want = {.keys = options.keys, .rate = options.rate},
                                              .normalisation = std::string(normalizer_.name())})
@@ -211,7 +211,7 @@ class Frontier {
     if (marked && !queue_.look().here) throw FrontierLost(queue_.name(), "its queue is gone");
     if (marked) return;
     if (queue_.begin(random_token()).in_set && !seen_.may_contain(mark).value())
-      throw FrontierLost(queue_.name(), "its set was made anew");
+      throw FrontierLost(queue_.name(), "its set was made again");
     seen_.add(mark).value();
     queue_.note_in_set();
   }
@@ -221,7 +221,7 @@ class Frontier {
     return std::to_string(random()) + "-" + std::to_string(random());
   }
 
-  // The journal shall hold nothing that was crawled long ago.
+  // The journal must hold nothing that was crawled long ago.
   void keep_only_absent() {
     const auto there = std::make_unique<bool[]>(keys_.size());
     seen_.may_contain_all(keys_, {there.get(), keys_.size()}).value();
@@ -372,12 +372,12 @@ frontier. Prints the URLs of its own pages, and a report to the standard error.
   --worker NAME   of this worker alone; the same when it is started again
   --keys N        pages there will ever be (1000000)
   --rate R        at which new pages may be taken for old ones (0.0001)
-  --set URL       redis://... for the set, if it shall be elsewhere
+  --set URL       redis://... for the set, if it is elsewhere
   --lease MS      after which a silent worker is taken for dead (30000)
   --json          the report as JSON
 
 Exit codes: 0 the crawl is complete; 2 an error, also a frontier that was lost; 3 SIGTERM or SIGINT
-came, the pages in hand are done, and others may be left.
+came, the pages in progress are done, and others may be left.
 )";
 
 template <class Number>
@@ -418,7 +418,7 @@ Options options_of(int argc, char** argv) {
     else if (flag == "--lease")
       options.lease_ms = number<std::uint64_t>(flag, value);
     else
-      refuse("there is no option " + flag);
+      refuse("unknown option " + flag);
   }
   if (options.frontier.empty() || options.graph.empty() || options.worker.empty())
     refuse("--frontier redis://host:port/0/name, --graph FILE and --worker NAME are needed");

@@ -1,6 +1,6 @@
 // The queue of a crawler's frontier, shared by its workers, on a Redis server or cluster.
 //
-//    {NAME}:todo        URLs to be crawled     {NAME}:working:W   in hand of worker W
+//    {NAME}:todo        URLs to be crawled     {NAME}:working:W   in progress at worker W
 //    {NAME}:found:W     journal of W           {NAME}:lease:W     W lives; whose process it is
 //    {NAME}:frontier    a token of this crawl; how long each list is that is not empty
 //
@@ -44,7 +44,7 @@ struct FrontierLost : Failure {
   FrontierLost(const std::string& name, const std::string& why)
       : Failure({Code::damaged, "the frontier " + name +
                                     " was lost, and the crawl is not complete: " + why +
-                                    ". Begin it anew under another name"}) {}
+                                    ". Start it under another name"}) {}
 };
 
 struct LeaseLost : Failure {
@@ -91,7 +91,7 @@ class Queue {
   }
   const std::string& name() const { return address_.name; }
 
-  // Pages that were in hand under this name. `by_force`: also from a process that still lives.
+  // Pages that were in progress under this name. `by_force`: also from a process that still lives.
   std::uint64_t claim(const Lease& lease, bool by_force) {
     const std::string seize = "redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])";
     const Texts in_hand = run(lease, {.step = "return {tostring(redis.call('LLEN', KEYS[2]))}",
@@ -129,7 +129,7 @@ class Queue {
   }
 
   struct Others {
-    std::string dead;  // has something in hand, and no lease
+    std::string dead;  // has pages in progress, and no lease
     bool busy = false;
     bool todo = false;
   };
@@ -198,7 +198,7 @@ class Queue {
     if (reply->type != REDIS_REPLY_INTEGER) return texts_of(*reply);
     if (reply->integer == 0) throw LeaseLost(lease);
     throw FrontierLost(name(), reply->integer == 1
-                                   ? "its queue was deleted, or begun anew by somebody else"
+                                   ? "its queue was deleted, or restarted by another program"
                                    : "pages were deleted from its lists");
   }
   bloomery::RedisReply send(const std::string& script, const Texts& names, const Texts& values) {

@@ -62,7 +62,7 @@ constexpr const char* usage =
 Files have one address a line, and may be compressed; - is the standard input.
 
 update   builds tonight's list, which is in force in one step
-  --allow ALLOWED   addresses that shall pass whatever happens; may be given several times
+  --allow ALLOWED   addresses that are never blocked; may be given several times
   --rate P          chance that an address of neither list is blocked; 0.0001
   --keys N          blocked addresses to expect, where they come from a pipe
   --allow-wins      an address of both lists passes, and is counted; else it is an error
@@ -214,7 +214,7 @@ class Update {
   void run() {
     take_allowed();
     take_blocked();
-    if (blocked_ == 0) refuse("there is no address to block; the list in force stays");
+    if (blocked_ == 0) refuse("no address to block was given; the list in force stays");
     const bloomery::AnySet list =
         bloomery::AnySet::of(std::move(builder_).finish().value(), hasher,
                              {bloomery::KeyForm::text, true, std::string(profile)});

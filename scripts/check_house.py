@@ -15,6 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import check_words
+
 # A room includes itself and the rooms before it.
 LIBRARY = ["hash", "bits", "sets", "storage", "served", "engines", "remote"]
 USERS = ["tools", "adapters", "examples"]
@@ -343,6 +345,10 @@ class House:
                 for line, _ in source.lines_with(public):
                     self.say(path, line, "what is not public is in bloomery::inline v0::detail")
 
+    def check_plain_words(self):
+        for path, line, sentence in check_words.check(self.root, self.files):
+            self.say(path, line, sentence)
+
     def check_tests_built(self):
         """tests/CMakeLists.txt picks tests up by name and folder."""
         for path in self.files:
@@ -470,6 +476,7 @@ def main():
     house.check_text()
     house.check_folders()
     house.check_public_line()
+    house.check_plain_words()
     house.check_tests_built()
     if options.headers:
         house.check_headers_alone()

@@ -196,7 +196,7 @@ const Choice& choice() {
     const bool known = std::strcmp(forced, "avx2") == 0 || std::strcmp(forced, "avx512") == 0;
     std::string why = "BLOOMERY_CPU=" + std::string(forced);
     why += known ? ": this CPU or build has no such instructions; unset it or use scalar"
-                 : " names no row of kernels; use scalar, avx2 or avx512";
+                 : " is not a known set of instructions; use scalar, avx2 or avx512";
     return Choice{&best_row(), std::move(why)};
   }();
   return chosen;

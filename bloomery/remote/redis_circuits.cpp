@@ -21,7 +21,7 @@ Result<RedisCircuits::Pass> RedisCircuits::enter(const RedisHost& host, millisec
   Open& open = found->second;
   if (now < open.rests_until) {
     const auto left = std::chrono::ceil<milliseconds>(open.rests_until - now);
-    return Error{Code::io, "the Redis server " + to_string(host) + " is left alone for another " +
+    return Error{Code::io, "the Redis server " + to_string(host) + " is not tried for another " +
                                std::to_string(left.count()) +
                                " ms, since it did not answer before: " + open.why};
   }

@@ -150,11 +150,10 @@ Result<void> RedisEpochs::expect_no_eviction(bool expires) {
         const std::string_view policy = info_field(info, "maxmemory_policy");
         if (policy.starts_with("allkeys-") || (expires && policy.starts_with("volatile-")))
           return Result<void>(Error{
-              Code::mismatch, "the server " + node +
-                                  " throws keys away when memory is short (maxmemory-policy " +
-                                  std::string(policy) +
-                                  "), and a part of the set that is gone would deny its "
-                                  "members; set it to noeviction"});
+              Code::mismatch,
+              "the server " + node + " evicts keys when memory is short (maxmemory-policy " +
+                  std::string(policy) +
+                  "), and a set that has lost a part would miss its keys; set it to noeviction"});
         return Result<void>();
       });
   if (!checked) return named(checked.error());
@@ -197,11 +196,11 @@ Result<void> RedisEpochs::open(const SecretKey* key) {
   const auto meta = read_meta();
   if (!meta) return meta.error();
   if (!meta->there)
-    return Error{Code::io, "there is no set " + address_.shown() + "; make it first"};
+    return Error{Code::io, "the set " + address_.shown() + " does not exist; make it first"};
   if (meta->current == 0)
-    return Error{Code::io, address_.shown() +
-                               " is being made, or its making was cut off; make it "
-                               "again, or wait"};
+    return Error{
+        Code::io,
+        address_.shown() + " is being made, or making it was interrupted; wait, or make it again"};
   if (auto adopted = adopt(*meta, meta->current, key); !adopted) return adopted;
   return expect_no_eviction(law_.expires_at != 0);
 }
@@ -311,13 +310,13 @@ Result<void> RedisEpochs::open_or_make(const RedisLaw& law) {
 Result<void> RedisEpochs::finish_making(const RedisLaw& wanted, bool ours) {
   if (law_.making == RedisMaking::upload)
     return Error{Code::exists, address_.shown() +
-                                   " is being built by another, or its building was "
-                                   "cut off; wait for it, or build it again"};
+                                   " is being built by another program, or its build was "
+                                   "interrupted; wait for it, or build it again"};
   if (law_.capacity != wanted.capacity || law_.rate != wanted.rate)
     return Error{Code::exists,
-                 address_.shown() + " is being made by another for " +
+                 address_.shown() + " is being made by another program for " +
                      std::to_string(law_.capacity) +
-                     " keys, or its making was cut off; wait for it, give the same keys and "
+                     " keys, or making it was interrupted; wait for it, give the same keys and "
                      "rate, or replace it"};
   if (const auto made = make_shards(law_, epoch_, {}); !made) {
     const Error why = made.error();
@@ -438,19 +437,17 @@ Result<void> RedisEpochs::look_again(std::uint64_t shard) {
   if (!meta) return meta.error();
   const bool late = law_.expires_at != 0 && now_ms() + clock_slack_ms >= law_.expires_at;
   if (!meta->there || meta->current == 0)
-    return Error{Code::io, address_.shown() + (late ? " has expired"
-                                                    : " is gone: somebody has "
-                                                      "deleted it")};
+    return Error{Code::io, address_.shown() + (late ? " has expired" : " is gone: it was deleted")};
   if (meta->field("born", 0) != born_)
     return Error{Code::damaged,
-                 address_.shown() + (late ? " has expired" : " was deleted by somebody") +
-                     ", and was made anew since: what was added before is not in it"};
+                 address_.shown() + (late ? " has expired" : " was deleted") +
+                     ", and was made again since: what was added before is not in it"};
   if (meta->current != epoch_) return adopt(*meta, meta->current, key_.get());
   if (late) return Error{Code::io, address_.shown() + " has expired"};
   return Error{Code::damaged, "shard " + std::to_string(shard) + " of " + address_.shown() + " (" +
                                   std::string(names_.shard(shard)) +
-                                  ") is missing or cut short: it was deleted or evicted, and "
-                                  "members in it would be denied. Build the set anew"};
+                                  ") is missing or cut short: it was deleted or evicted, and its "
+                                  "keys would be missed. Build the set again"};
 }
 
 // -- what clients tell each other about an epoch --------------------------------------------------
@@ -486,7 +483,7 @@ Result<void> RedisEpochs::expect_form(KeyForm form) const {
   if (form_ == form) return {};
   return Error{Code::mismatch, "the keys of " + address_.shown() + " are of the form '" +
                                    std::string(name_of(form_)) + "', not '" +
-                                   std::string(name_of(form)) + "'; they would never meet"};
+                                   std::string(name_of(form)) + "'; they would never match"};
 }
 
 Result<void> RedisEpochs::tell_adds() {

@@ -108,7 +108,7 @@ Result<RedisLaw> places_in(const Fields& fields) {
     return sound.error();
   if (law.shard_blocks == 0 || law.shard_blocks > most_shard_blocks || law.shards() > most_shards ||
       law.capacity == 0 || !(law.rate > 0 && law.rate < 1))
-    return wrong("a number cannot be");
+    return wrong("a number is not valid");
   return law;
 }
 
@@ -197,7 +197,7 @@ Result<RedisLaw> decode_law(std::string_view text, const SecretKey* key) {
   const std::string& strip = (*fields)["strip_cr"];
   const std::string& making = (*fields)["making"];
   if ((strip != "0" && strip != "1") || (making != "reserve" && making != "upload"))
-    return wrong("a word cannot be");
+    return wrong("a word is not valid");
   law->strip_cr = strip == "1";
   law->normalisation = (*fields)["normalisation"];
   law->made_from = with_blanks((*fields)["made_from"]);

@@ -48,7 +48,7 @@ Result<RedisLink> RedisLink::connect(const RedisHost& host, const RedisLogin& lo
   RedisLink link(host, std::move(context));
   link.timeout_ = timeout;
   if (redisEnableKeepAlive(link.context_.get()) != REDIS_OK)
-    return link.failed(std::string("cannot be spoken to: ") + link.context_->errstr);
+    return link.failed(std::string("cannot be used: ") + link.context_->errstr);
   if (auto in = link.log_in(login, reads_replica); !in) return in.error();
   return link;
 }
@@ -76,7 +76,8 @@ Result<void> RedisLink::flush() {
     if (sent >= 0) {
       left.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (auto ready = wait_for(POLLOUT, deadline, "takes nothing in time"); !ready) return ready;
+      if (auto ready = wait_for(POLLOUT, deadline, "does not accept data in time"); !ready)
+        return ready;
     } else if (errno != EINTR) {
       return failed("closed the connection");
     }

@@ -442,9 +442,8 @@ void RedisRouter::refuse(Round& round, std::size_t i, std::string_view said) {
   if (moved || said.starts_with("ASK ")) {
     const auto where = parse_redirection(said);
     if (!is_cluster_ || !where) {
-      round.fatal =
-          Error{Code::not_ours,
-                "the Redis server sends us elsewhere, and says not where: " + std::string(said)};
+      round.fatal = Error{Code::not_ours,
+                          "the Redis server redirects without an address: " + std::string(said)};
       return;
     }
     const std::size_t node = node_at(where->to, false);

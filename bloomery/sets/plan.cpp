@@ -30,8 +30,8 @@ Result<void> check_keys_and_rate(const Want& want) {
   // Written so that NaN fails too.
   if (!(want.rate >= plan::lowest_rate && want.rate <= plan::highest_rate))
     return Error{Code::impossible, "a rate of " + text_of(want.rate) +
-                                       " is not between 1e-12 and 0.5; 0.01 means that one "
-                                       "stranger in a hundred passes"};
+                                       " is not between 1e-12 and 0.5; 0.01 means one false "
+                                       "positive in a hundred absent keys"};
   return {};
 }
 

@@ -236,7 +236,8 @@ Result<DurableFile> DurableFile::create(const std::filesystem::path& target, Ove
     if (const auto odd = odd_file(before.st_mode))
       return Error{Code::io, file.name_ + " is " + *odd + "; name a regular file"};
     if (overwrite == Overwrite::refuse)
-      return Error{Code::exists, file.name_ + " exists and was not to be overwritten"};
+      return Error{Code::exists,
+                   file.name_ + " already exists; choose another name or allow it to be replaced"};
     // A rename checks only the rights of the directory, but a write-protected file must stay.
     if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0)
       return file.refused("", errno);
@@ -353,7 +354,8 @@ Result<void> DurableFile::commit() {
   if (failed != 0) {
     discard();
     if (failed == EEXIST)
-      return Error{Code::exists, name_ + " exists and was not to be overwritten"};
+      return Error{Code::exists,
+                   name_ + " already exists; choose another name or allow it to be replaced"};
     return refused("", failed);
   }
   temporary_.clear();

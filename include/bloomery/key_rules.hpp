@@ -77,7 +77,7 @@ constexpr bool forms_meet(KeyForm held, KeyForm given) {
 inline Error wrong_form(KeyForm held, KeyForm given) {
   return {Code::mismatch, "the keys of this set have the form '" + std::string(name_of(held)) +
                               "', not '" + std::string(name_of(given)) +
-                              "': they would never meet; give it keys of its form, or the Hash of "
+                              "': they would never match; give it keys of its form, or the Hash of "
                               "a key"};
 }
 

@@ -1,4 +1,4 @@
-// Want: what a set shall hold. Every set is planned from one.
+// Want: what a set is to hold. Every set is planned from one.
 //
 //    Want{.keys = 10'000'000, .rate = 0.01}                 approximate kinds
 //    Want{.rate = 0.01, .memory_bytes = 64 << 20}           as many keys as fit
@@ -24,15 +24,15 @@ struct Range {
 };
 
 struct Want {
-  std::uint64_t keys = 0;          // how many the set shall hold
+  std::uint64_t keys = 0;          // how many the set is to hold
   double rate = 0;                 // false-positive rate once it holds so many
   Range range = {};                // for exact maps: which integers
   std::uint64_t memory_bytes = 0;  // 0: no limit; with keys or rate left 0, gives the missing one
-  std::uint64_t most_count = 0;    // for spectral: how far it shall count; 0 leaves it open
-  bool removal = false;            // for spectral: keys shall be removable
+  std::uint64_t most_count = 0;    // for spectral: the highest count; 0 leaves it open
+  bool removal = false;            // for spectral: allow keys to be removed
   // Static kinds: what building may take beside the set and the keys; 0: up to 24 bytes a key.
   std::uint64_t scratch_bytes = 0;
-  std::uint64_t allowed = 0;  // for cascade: keys that shall not match
+  std::uint64_t allowed = 0;  // for cascade: keys that must not match
   std::uint64_t shards = 0;   // for sharded: how many; 0: so that each has at most 64 KiB
 };
 

@@ -561,7 +561,8 @@ TEST_F(KernelChoiceDeathTest, UnknownNameIsRefusedWithASentenceAndTheBestRowIsIn
   const std::string best = rows_here().back();
   EXPECT_EXIT(
       tell_choice_under("sse9"), testing::ExitedWithCode(0),
-      "row " + best + ": BLOOMERY_CPU=sse9 names no row of kernels; use scalar, avx2 or avx512");
+      "row " + best +
+          ": BLOOMERY_CPU=sse9 is not a known set of instructions; use scalar, avx2 or avx512");
 }
 
 TEST_F(KernelChoiceDeathTest, EmptyNameIsNoName) {

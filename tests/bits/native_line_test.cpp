@@ -1,5 +1,5 @@
 // The inlined line for one key against the law. Compiled twice: for any CPU, and in native_tests
-// for the CPU at hand, where it takes the wide path.
+// for this CPU, where it takes the wide path.
 #include <gtest/gtest.h>
 
 #include <algorithm>

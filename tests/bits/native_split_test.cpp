@@ -1,5 +1,5 @@
 // The inlined split block for one key against the law. Compiled for any CPU, in v3_tests for AVX2,
-// and in native_tests for the CPU at hand.
+// and in native_tests for this CPU.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -65,7 +65,7 @@ TEST(Fields, ColumnsOfCsvByNameAreFoundInTheHeader) {
   const auto missing = cutter->columns_of("id,name", "a.csv");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().sentence,
-            "a.csv: there is no column 'n \"x\"' in the header, which has 'id', 'name'");
+            "a.csv: the header has no column 'n \"x\"'; it has 'id', 'name'");
   EXPECT_FALSE(cutter->columns_of("n \"x\",id,id", "a.csv"));
 }
 

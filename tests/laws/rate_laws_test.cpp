@@ -1,4 +1,4 @@
-// Strangers pass at the rate that was asked for, and at the rate that a set reads off its own bits.
+// The false-positive rate is the one that was asked for, and the one that a set reads off its bits.
 //
 // Fixed seeds, so a run is deterministic. Two tiers: no single seed beyond five spreads (with few
 // hits: beyond the exact binomial line of the same chance), and of twenty seeds few beyond two.

@@ -300,7 +300,7 @@ TEST(StaticLaws, WhatAStaticSetCanNotDoIsRefusedWithASentence) {
     const auto added = set.add_all(texts);
     ASSERT_FALSE(added);
     expect_sentence(added.error(), Code::unsupported);
-    EXPECT_NE(added.error().sentence.find("build it anew"), std::string::npos);
+    EXPECT_NE(added.error().sentence.find("build it again"), std::string::npos);
     EXPECT_NE(added.error().sentence.find("blocked"), std::string::npos);
     EXPECT_FALSE(set.add_all(std::vector<Hash>{{1}}));
     EXPECT_FALSE(set.add_all(std::vector<Ordinal>{{1}}));

@@ -87,7 +87,7 @@ TEST(SetInBulk, RefusesTooLittleRoomForAnswers) {
   EXPECT_EQ(set.add_all(keys, std::span<std::uint64_t>()), 1U);
 }
 
-// Large enough that keys are brought together by lines without being asked to.
+// Large enough that keys are partitioned by cache line automatically.
 TEST(SetInBulk, LargeSetsCountAndKeepTheSameKeys) {
   const std::size_t n = 2'300'000;
   std::vector<std::uint64_t> keys(n);

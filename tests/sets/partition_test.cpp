@@ -1,4 +1,4 @@
-// Bringing inputs together by lines changes neither a byte nor a count.
+// Partitioning inputs by cache line changes neither a byte nor a count.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // The short way of single keys (key_gate.hpp) against bulk, which does not take it: same
 // bytes, same answers, same notes, for every shape and every hash. Compiled for any CPU, in
-// v3_tests for AVX2, and in native_tests for the CPU at hand.
+// v3_tests for AVX2, and in native_tests for this CPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>

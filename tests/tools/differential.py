@@ -27,7 +27,7 @@ EXACT_KINDS = register.nearly_exact()
 TOLD = re.compile(
     r"bloomery: warning: (\d[\d,]* (record|line)s? with an empty key |"
     r"\d[\d,]* lines? ha(s|ve) no key |"
-    r"there is no line; the set is planned for 1 key)"
+    r"the input has no lines; the set is planned for 1 key)"
 )
 
 

@@ -161,7 +161,7 @@ void occupy_closed_descriptors() {
 }  // namespace bloomery::cli
 
 int main(int count, char** words) {
-  // A write to a pipe without a reader shall be an error that we see, not the end of the program.
+  // A write to a pipe without a reader must be an error that we see, not the end of the program.
   std::signal(SIGPIPE, SIG_IGN);
   // Likewise a file that may not grow beyond `ulimit -f`.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -291,10 +291,8 @@ Error damaged_stream(const char* codec, const char* why) {
 }
 
 Error garbage_after(const char* codec) {
-  return {Code::damaged,
-          std::string("after the end of the ") + codec +
-              " stream come bytes that are not part of it; cut them off, or fetch the file "
-              "again"};
+  return {Code::damaged, std::string("unexpected data after the end of the ") + codec +
+                             " stream; cut it off, or fetch the file again"};
 }
 
 Error no_memory_for(const char* codec) {

@@ -89,7 +89,8 @@ char* print_text(char* at, std::uint64_t value, IntegerFormat format) {
 
 std::string why_bad(std::string_view text, IntegerFormat format) {
   if (text.empty()) return "the line is empty, where a number should be";
-  if (format == IntegerFormat::ipv4) return quoted(text) + " is no IPv4 address such as 10.0.0.1";
+  if (format == IntegerFormat::ipv4)
+    return quoted(text) + " is not an IPv4 address such as 10.0.0.1";
   const bool number = text.find_first_not_of("0123456789", 1) == std::string_view::npos;
   if (text.front() == '-' && text.size() > 1 && number)
     return quoted(text) + " is negative; only unsigned integers can be worked on";

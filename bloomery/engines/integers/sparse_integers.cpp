@@ -201,7 +201,7 @@ class Work {
                                           "missing; give the range to print them all the same"};
     }
     std::uint64_t next = part.low;
-    bool past_end = false;  // `next` is one above part.high, which may be no number
+    bool past_end = false;  // `next` is one above part.high, which may overflow
     auto printed = print_each(numbers, [&](std::uint64_t number) {
       put_range(next, number);
       past_end = number == part.high;

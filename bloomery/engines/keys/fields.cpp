@@ -118,8 +118,9 @@ class ColumnFinder {
     if (list.empty()) list = {word};
     const bool name = is_name(word);
     if (name && (list.size() > 1 || (list[0] != word && is_name(list[0]))))
-      return refusal(quoted(word) + " is one column, and says a list of columns; say " +
-                     as_csv(word) + " for the one, or name each of the others by itself");
+      return refusal(quoted(word) +
+                     " is the name of one column, and would be read as a list; write " +
+                     as_csv(word) + " for that column, or name each of the others by itself");
     for (const std::string& part : name ? std::vector{word} : list)
       if (auto taken = take(part); !taken) return taken;
     how += ' ';
@@ -139,8 +140,7 @@ class ColumnFinder {
     if (found == names_.end()) {
       const std::size_t number = number_of(word);
       if (number == 0 || number > names_.size())
-        return refusal("there is no column " + quoted(word) + " in the header, which has " +
-                       listed(names_));
+        return refusal("the header has no column " + quoted(word) + "; it has " + listed(names_));
       columns.push_back(number - 1);
       how += '#';
       return {};
@@ -170,8 +170,7 @@ Result<FieldCutter> FieldCutter::make(FieldRules rules) {
       return refusal("a range of fields ends before it begins");
     cutter.spans_ |= !span.is_one_from_the_front();
   }
-  if (rules.part == KeyPart::fields && rules.fields.empty())
-    return refusal("there is no field to take");
+  if (rules.part == KeyPart::fields && rules.fields.empty()) return refusal("no field is given");
   if (rules.part == KeyPart::csv || rules.part == KeyPart::tsv) {
     if (rules.columns.empty() == rules.fields.empty())
       return refusal("columns are named by the header or numbered, one of the two");
@@ -180,12 +179,12 @@ Result<FieldCutter> FieldCutter::make(FieldRules rules) {
     if (rules.part == KeyPart::tsv && rules.separator != "\t")
       return refusal("the separator of TSV is the tab");
     if (rules.separator.size() != 1 || !is_csv_separator(rules.separator[0]))
-      return refusal("the separator of CSV is one byte, no quote and no end of a line");
+      return refusal("the separator of CSV is one byte that is not a quote or a line end");
     for (const FieldSpan field : rules.fields)
       cutter.numbered_.push_back(static_cast<std::size_t>(field.first - 1));
   }
   if (rules.part == KeyPart::json) {
-    if (rules.json_paths.empty()) return refusal("there is no path to take");
+    if (rules.json_paths.empty()) return refusal("no path is given");
     for (const std::string& text : rules.json_paths) {
       auto path = parse_json_path(text);
       if (!path) return path.error();

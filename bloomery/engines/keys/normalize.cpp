@@ -68,7 +68,7 @@ Result<Normalizer> Normalizer::find(std::string_view name) {
   }
   if (newest == nullptr)
     return Error{Code::unsupported,
-                 "there is no normalisation " + quoted(name) + "; there are " + names};
+                 "unknown normalisation " + quoted(name) + "; use one of " + names};
   if (profile_of(name) == name) return Normalizer(newest->name, newest->apply);
   return Error{Code::unsupported, "the normalisation " + quoted(name) +
                                       " is not known here; the newest of its name is " +

@@ -173,19 +173,19 @@ Result<NativeBloom> NativeBloom::load(std::string_view first, std::uint64_t memo
   const std::uint64_t has_shards = reader->word();
   if (nonscaling > 1 || has_shards > 1 || expansion > 0xffff'ffff || set.items_ > most_adds ||
       (has_shards == 1 && (want.nonscaling || want.window != 0)))
-    return damaged_chunk("it tells of a set that cannot be");
+    return damaged_chunk("it describes a set that is not possible");
   if (auto read = set.read_bits(*reader); !read) return read.error();
   const bool has_bits = set.loading_ != nullptr;
   // There are bits if and only if the set was planned with some; only a list has neither bits nor
   // shards.
   if (has_bits != (set.is_blocked() || want.window != 0) && (has_bits || has_shards == 1))
-    return damaged_chunk("it tells of a set that cannot be");
+    return damaged_chunk("it describes a set that is not possible");
   if (!has_bits && has_shards == 0) {
     if (auto read = set.read_listed(*reader); !read) return read.error();
   } else {
     set.state_ = State::loading;
   }
-  if (!reader->ended_well()) return damaged_chunk("its length does not fit what it tells");
+  if (!reader->ended_well()) return damaged_chunk("its length does not match its contents");
   if (has_shards == 1)
     set.shards_ = std::make_unique<PrefixShards>(PrefixShards::to_load(set.shards_law()));
   return set;
@@ -196,7 +196,7 @@ Result<void> NativeBloom::read_listed(ChunkReader& reader) {
   auto listed = FirstHashes::read(reader, want_.window != 0 ? 0 : most_listed);
   if (!listed) return listed.error();
   if (listed->size() != items_ || (want_.nonscaling && items_ > want_.capacity))
-    return damaged_chunk("it tells of a set that cannot be");
+    return damaged_chunk("it describes a set that is not possible");
   const auto bytes = planned_bytes();
   if (!bytes) return bytes.error();
   if (want_.memory_cap != 0 && sizeof *this + *bytes > want_.memory_cap)
@@ -221,7 +221,7 @@ Result<void> NativeBloom::read_bits(ChunkReader& reader) {
   const bool rate_is_sound = part->rate_asked > 0 && part->rate_asked < 1;
   if (which > 2 || is_window != (want_.window != 0) || part->capacity > most_adds ||
       part->adds > most_adds || !rate_is_sound)
-    return damaged_chunk("it tells of bits that cannot be");
+    return damaged_chunk("it describes bits that are not possible");
   auto sound = is_window ? check_shape<WindowBloom>(*part, length)
                          : check_shape<BlockedBloom>(*part, length);
   if (!sound) return sound.error();
@@ -242,7 +242,7 @@ Result<void> NativeBloom::load_piece(std::uint64_t, std::string_view chunk) {
   auto done = is_bits ? load_bits(*reader) : load_shards(*reader);
   state_ = has_all() ? State::laid_out : State::loading;
   if (!done) return done.error();
-  if (!reader->ended_well()) return damaged_chunk("its length does not fit what it tells");
+  if (!reader->ended_well()) return damaged_chunk("its length does not match its contents");
   return {};
 }
 

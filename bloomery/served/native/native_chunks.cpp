@@ -39,10 +39,10 @@ std::string ChunkWriter::finish() && {
 
 Result<ChunkReader> ChunkReader::open(std::string_view chunk) {
   if (chunk.size() < head_bytes + sum_bytes || !chunk.starts_with(magic))
-    return Error{Code::not_ours, "these bytes are no chunk of a native set"};
+    return Error{Code::not_ours, "these bytes are not a chunk of a native set"};
   if (chunk.size() > 2 * most_chunk_bytes) return damaged_chunk("it is too long");
   const auto kind = static_cast<std::uint8_t>(chunk[magic.size()]);
-  if (kind < 1 || kind > 4) return damaged_chunk("it is of no known kind");
+  if (kind < 1 || kind > 4) return damaged_chunk("its kind is unknown");
   if (chunk[magic.size() + 1] != version)
     return Error{Code::unsupported, "the chunk was written by a later version"};
   for (std::size_t i = magic.size() + 2; i < head_bytes; ++i)
@@ -50,7 +50,7 @@ Result<ChunkReader> ChunkReader::open(std::string_view chunk) {
   const std::string_view summed = chunk.substr(0, chunk.size() - sum_bytes);
   std::uint64_t sum = 0;
   std::memcpy(&sum, chunk.data() + summed.size(), sizeof sum);
-  if (sum != sum_of(summed)) return damaged_chunk("its sum is wrong");
+  if (sum != sum_of(summed)) return damaged_chunk("its checksum is wrong");
   return ChunkReader(static_cast<ChunkKind>(kind), summed.substr(head_bytes));
 }
 
@@ -80,7 +80,7 @@ Result<Hasher> ChunkReader::hasher() {
     return Hasher(seed);
   if (mode == static_cast<std::uint64_t>(HashMode::hardened) && seed == 0)
     return Hasher::hardened({low, high});
-  return damaged_chunk("it names no way of hashing");
+  return damaged_chunk("it names no known hash");
 }
 
 }  // namespace bloomery::inline v0::detail::served

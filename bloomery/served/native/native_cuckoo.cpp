@@ -313,7 +313,7 @@ Result<NativeCuckoo> NativeCuckoo::load(std::string_view first, std::uint64_t me
     set.first_ = std::move(*hashes);
   }
   if (!reader->ended_well() || std::max({expansion, bucket_size, max_iterations}) > 0xffff'ffff)
-    return damaged_chunk("it tells of a set that cannot be");
+    return damaged_chunk("it describes a set that is not possible");
   if (auto sound = check(want); !sound) return sound.error();
   const auto law = law_of(want);
   if (!law) return law.error();
@@ -335,7 +335,7 @@ Result<void> NativeCuckoo::load_piece(std::uint64_t, std::string_view chunk) {
   const std::uint64_t cap = want_.memory_cap == 0 ? most_loaded_bytes : want_.memory_cap;
   const std::uint64_t left = cap - std::min(cap, memory_bytes());
   if (auto done = shards_->load(*reader, left); !done) return done.error();
-  if (!reader->ended_well()) return damaged_chunk("its length does not fit what it tells");
+  if (!reader->ended_well()) return damaged_chunk("its length does not match its contents");
   whole_ = shards_->is_whole();
   return {};
 }

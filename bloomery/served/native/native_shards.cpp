@@ -390,7 +390,7 @@ Result<void> PrefixShards::load(ChunkReader& reader, std::uint64_t memory_left) 
     if (start != loaded_to_ || depth > most_depth || start % (end_place >> depth) != 0)
       return damaged_chunk("a shard is not where the one before it ends");
     if (std::max({quotient_bits, slots, field_bits}) > 64)
-      return damaged_chunk("a shard has a size that cannot be");
+      return damaged_chunk("a shard has a size that is not possible");
     QuotientTable::Size size{static_cast<std::uint32_t>(quotient_bits),
                              static_cast<std::uint32_t>(slots),
                              static_cast<std::uint32_t>(field_bits)};
@@ -399,7 +399,7 @@ Result<void> PrefixShards::load(ChunkReader& reader, std::uint64_t memory_left) 
     const std::uint64_t length = QuotientTable::bytes(size);
     if (length > most_chunk_bytes ||
         (law_.prefix_bits != 0 && depth + quotient_bits + field_bits - 1 != law_.prefix_bits))
-      return damaged_chunk("a shard has a size that cannot be");
+      return damaged_chunk("a shard has a size that is not possible");
     const auto bytes = reader.bytes(length);
     if (bytes.size() != length) return damaged_chunk("a shard is cut off");
     if (bytes_ - before + length > memory_left) return full_for_memory();

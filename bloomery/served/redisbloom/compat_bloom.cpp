@@ -157,7 +157,7 @@ Result<std::unique_ptr<CompatBloom>> CompatBloom::from_header(std::string_view h
   fields.growth = reader.read<std::uint32_t>();
   if (!reader.whole() || links == 0 || links > most_links ||
       reader.left() != std::size_t{links} * link_header_bytes) {
-    return damaged("the header has not the length that it says");
+    return damaged("the header does not have the length that it states");
   }
   std::vector<std::uint64_t> sizes;
   std::uint64_t total = 0;
@@ -172,7 +172,7 @@ Result<std::unique_ptr<CompatBloom>> CompatBloom::from_header(std::string_view h
     link.entries = reader.read<std::uint64_t>();
     const auto rounded_bits = reader.read<std::uint8_t>();
     if (bytes == 0 || bytes > UINT64_MAX / 8 || bits != bytes * 8 || rounded_bits != 0) {
-      return damaged("a link has not the bits that it says");
+      return damaged("a link does not have the bits that it states");
     }
     if (__builtin_add_overflow(total, bytes, &total)) return damaged("too many bytes");
     sizes.push_back(bytes);
@@ -403,7 +403,7 @@ Result<std::unique_ptr<CompatBloom>> CompatBloom::load(FieldReader& reader, int 
     link.bits = reader.bytes();
     link.keys = reader.number();
     if (rounded_bits != 0 || link.bits.size() == 0 || bits != std::uint64_t{link.bits.size()} * 8)
-      return damaged("a link has not the bits that it says");
+      return damaged("a link does not have the bits that it states");
     link.bits = promised_if_zero(std::move(link.bits));
     fields.links.push_back(std::move(link));
   }

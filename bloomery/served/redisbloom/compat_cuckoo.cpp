@@ -31,7 +31,7 @@ std::uint64_t other_home(std::uint64_t home, std::uint8_t fingerprint) {
 
 Error damaged(const char* sentence) { return {Code::damaged, sentence}; }
 
-// Bytes of table n, or nothing when they are no number any more.
+// Bytes of table n, or nothing when they overflow.
 std::optional<std::uint64_t> bytes_of_table(const CompatCuckoo::Fields& fields, std::size_t n) {
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(fields.buckets, fields.bucket_size, &bytes)) return std::nullopt;
@@ -70,7 +70,8 @@ Result<void> CompatCuckoo::check(const Fields& fields) {
   if (fields.expansion > 32'768 || (fields.expansion & (fields.expansion - 1)) != 0) {
     return damaged("an expansion that is not a power of two up to 32768");
   }
-  if (!std::has_single_bit(fields.buckets)) return damaged("the buckets are no power of two");
+  if (!std::has_single_bit(fields.buckets))
+    return damaged("the number of buckets is not a power of two");
   return {};
 }
 
@@ -82,7 +83,7 @@ Result<std::unique_ptr<CompatCuckoo>> CompatCuckoo::from(const Fields& fields,
   for (std::size_t n = 0; n < tables.size(); ++n) {
     const auto bytes = bytes_of_table(fields, n);
     if (!bytes || *bytes == 0 || *bytes != tables[n].size()) {
-      return damaged("a table has not the size that its number asks for");
+      return damaged("a table does not have the size that its number requires");
     }
     places += *bytes;
   }
@@ -489,7 +490,7 @@ Result<std::unique_ptr<CompatCuckoo>> CompatCuckoo::load(FieldReader& reader, in
     std::uint64_t size = 0;
     if (__builtin_mul_overflow(buckets, fields.bucket_size, &size) || size != table.size() ||
         size == 0)
-      return damaged("a table has not the buckets that it says");
+      return damaged("a table does not have the buckets that it states");
     tables.push_back(promised_if_zero(std::move(table)));
   }
   if (reader.failed()) return damaged("it ends early");

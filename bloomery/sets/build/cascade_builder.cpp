@@ -136,8 +136,7 @@ Result<Memory> CascadeBuilder::exceptions() const {
 }
 
 Result<Cascade> CascadeBuilder::finish() && {
-  if (conflict_)
-    return Error{Code::unsound, "a key is in both lists; there can be no set that obeys both"};
+  if (conflict_) return Error{Code::unsound, "a key is in both lists; no set can obey both"};
   if (auto ended = end_allowed(); !ended) return ended.error();
   likely_allowed_.reset();
   if (!filter_) {

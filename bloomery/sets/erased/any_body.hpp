@@ -108,7 +108,7 @@ inline Error wrong_input(std::string_view kind, const char* wanted) {
 inline Error takes_no_more(std::string_view kind) {
   return {Code::unsupported,
           "a " + std::string(kind) +
-              " set holds the keys it was built from and takes no more; build it anew from all "
+              " set holds the keys it was built from and takes no more; build it again from all "
               "keys, or choose a kind that can be added to, such as blocked"};
 }
 

@@ -134,11 +134,10 @@ struct Holder : AnySet::Body {
   static Error no_removal() {
     const std::string name(K::id.name);
     if constexpr (TwoListed<K>)
-      return {Code::unsound,
-              "a " + name + " cannot let go of a key; build it anew from both lists"};
+      return {Code::unsound, "a " + name + " cannot remove a key; build it again from both lists"};
     if constexpr (Buildable<K>)
       return {Code::unsound, "a " + name +
-                                 " set cannot let go of a key; build it anew from the remaining "
+                                 " set cannot remove a key; build it again from the remaining "
                                  "keys, or use a counting set"};
     if constexpr (Exact<K> || WholeHashes<K>)
       return {Code::unsound, name + " sets have no removal of single keys; subtract a set of them"};

@@ -34,7 +34,7 @@ std::array<KindRow, sizeof...(K)> rows_of(KindList<K...>) {
 }
 
 Error no_such_kind(std::string_view kind) {
-  return {Code::impossible, "there is no kind of set called " + std::string(kind)};
+  return {Code::impossible, "unknown kind of set: " + std::string(kind)};
 }
 
 }  // namespace
@@ -124,7 +124,9 @@ Result<AnySet> AnySet::from_parts(Parts parts, Hasher hasher, KeyRules rules) {
     else
       made.emplace(AnySet(std::make_unique<detail::Holder<K>>(std::move(*body)), hasher, rules));
   });
-  if (!made) return Error{Code::unsupported, "the image holds a sort of set this version lacks"};
+  if (!made)
+    return Error{Code::unsupported,
+                 "the image holds a kind of set that this version does not know"};
   return std::move(*made);
 }
 
@@ -211,7 +213,7 @@ class TextSlices {
   const AnyInputs& hashes() const { return hashes_; }
 
  private:
-  // Enough that a body seldom begins anew, few enough that their hashes stay in the first cache.
+  // Enough that a body seldom begins again, few enough that their hashes stay in the L1 cache.
   static constexpr std::size_t slice_texts = 2048;
 
   template <class Input>
@@ -237,7 +239,7 @@ class TextSlices {
   };
 };
 
-// From here on a body may bring the keys together by lines, which needs all of them at once
+// From here on a body may partition the keys by cache line, which needs all of them at once
 // (sets/partition.hpp).
 constexpr std::size_t join_texts = std::size_t{1} << 20;
 

@@ -51,7 +51,7 @@ Result<Cascade> Cascade::from_parts(Parts parts) {
     return Error{Code::mismatch, "the image does not hold a cascade"};
   const double rate = std::bit_cast<double>(parts.parts[0].state[0]);
   if (!(rate >= plan::lowest_rate && rate <= plan::highest_rate))
-    return Error{Code::damaged, "a cascade of that rate cannot be"};
+    return Error{Code::damaged, "a cascade of that rate is not possible"};
   auto filter = Filter::from_part(std::move(parts.parts[0]));
   if (!filter) return filter.error();
   Part& list = parts.parts[1];
@@ -80,7 +80,7 @@ Result<void> Cascade::check_exceptions() const {
     const std::size_t n = std::min(group_keys, all.size() - done);
     for (std::size_t i = 0; i < n; ++i) {
       if (done + i != 0 && all[done + i] <= all[done + i - 1])
-        return Error{Code::damaged, "the exceptions of a cascade are not in rising order"};
+        return Error{Code::damaged, "the exceptions of a cascade are not in ascending order"};
       hashes[i] = filter_hash(all[done + i]);
     }
     filter_.may_contain_all(std::span(hashes).first(n), matched.data());
@@ -146,7 +146,7 @@ Result<void> Cascade::intersect(const Cascade&) {
 Error Cascade::takes_no_more() {
   return {Code::unsupported,
           "a cascade takes no keys once it is built: a new blocked key could make allowed keys "
-          "match; build it anew from both lists, or keep new keys in a blocked set beside it"};
+          "match; build it again from both lists, or keep new keys in a blocked set beside it"};
 }
 
 }  // namespace bloomery::inline v0::detail

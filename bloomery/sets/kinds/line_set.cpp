@@ -94,7 +94,7 @@ Result<LineSet<Law>> LineSet<Law>::from_parts(Parts parts) {
                                       shape->keys);
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     if (i > 0 && sorted[i] <= sorted[i - 1])
-      return Error{Code::damaged, "the hashes of " + a_set<Law>() + " are not in rising order"};
+      return Error{Code::damaged, "the hashes of " + a_set<Law>() + " are not in ascending order"};
     set->table_.add_absent(Law::key_of(sorted[i]));
   }
   return set;

@@ -285,7 +285,7 @@ Result<void> Ribbon::check(const Shape& shape, std::uint64_t payload_bytes) {
     return Error{Code::damaged, "a ribbon of " + std::to_string(shape.columns) + " columns, " +
                                     std::to_string(shape.shards_1) + " shards of " +
                                     std::to_string(shape.blocks_1) + " blocks and " +
-                                    std::to_string(shape.listed) + " listed keys cannot be"};
+                                    std::to_string(shape.listed) + " listed keys are not possible"};
   return check_length(id.name, bytes(shape), payload_bytes);
 }
 

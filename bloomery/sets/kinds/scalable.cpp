@@ -298,7 +298,7 @@ Result<void> Scalable::intersect(const Scalable& other) {
 
 Error Scalable::full_error() const {
   return {Code::full, "the set cannot grow beyond its " + detail::shown_bytes(bytes()) +
-                          ": no more memory is allowed or to be had"};
+                          ": the cap on its memory is reached, or the system gives no more"};
 }
 
 // -- the verbs ------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ class RedisSet {
     Want want = {};
     // Without one: hardened, with a fresh secret key that is stored with the set. Whoever chooses
     // the keys that are added, but cannot read the server, then cannot make them collide. Give
-    // Hasher(seed) for a set whose bits shall be the same elsewhere.
+    // Hasher(seed) for a set whose bits must be the same elsewhere.
     std::optional<Hasher> hasher = {};
     bool key_is_elsewhere = false;  // do not store the secret key of a hardened hasher
     bool strip_cr = false;

@@ -268,7 +268,7 @@ TEST(Cascade, DamagedPartsAreRefused) {
   refused(
       [&](Parts& parts) { list_of(parts, [](WideHash* list) { std::swap(list[3], list[4]); }); });
   refused([&](Parts& parts) { list_of(parts, [](WideHash* list) { list[4] = list[3]; }); });
-  // In rising order, but not matched by this filter.
+  // In ascending order, but not matched by this filter.
   refused([&](Parts& parts) {
     list_of(parts, [&](WideHash* list) {
       while (set.filter().may_contain(Hash{list[0].low})) ++list[0].low;
@@ -285,9 +285,9 @@ TEST(Cascade, TakesNoMoreKeysAndDoesNotMerge) {
     EXPECT_EQ(error.code, code);
     EXPECT_NE(error.sentence.find(word), std::string::npos) << error.sentence;
   };
-  expect_unsound(set.add_all(texts).error(), "build it anew from both lists", Code::unsupported);
-  expect_unsound(set.add_all(hashes).error(), "build it anew from both lists", Code::unsupported);
-  expect_unsound(set.remove_all(texts).error(), "build it anew from both lists");
+  expect_unsound(set.add_all(texts).error(), "build it again from both lists", Code::unsupported);
+  expect_unsound(set.add_all(hashes).error(), "build it again from both lists", Code::unsupported);
+  expect_unsound(set.remove_all(texts).error(), "build it again from both lists");
   auto united = set.unite(any());
   ASSERT_FALSE(united);
   expect_unsound(united.error(), "build one");

@@ -160,7 +160,7 @@ TEST(Cuckoo, HoldsItsRateAtNinetyFivePercentAndOneAndAHalfTimesTheFloor) {
   EXPECT_TRUE(is_likely(passed, strangers, set.rate_now())) << passed << " at " << set.rate_now();
 }
 
-// Copies take places but let no more strangers pass.
+// Copies take places but add no false positives.
 TEST(Cuckoo, RateNowCountsCopiesOnce) {
   Set<Cuckoo> set({.keys = 10'000, .rate = 0.01});
   for (std::uint64_t key = 0; key < 2'000; ++key) set.add(key);

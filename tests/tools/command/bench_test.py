@@ -144,7 +144,7 @@ class Bench(unittest.TestCase):
             (["--threads", "0"], "--threads does not take '0'"),
             (["--threads", "1e9"], "--threads does not take '1e9'"),
             (["--quik"], "Did you mean '--quick'?"),
-            (["somefile"], "one word too many"),
+            (["somefile"], "unexpected argument"),
         ]:
             ran = bloomery("bench", "--quick", *words)
             self.assertEqual((ran.returncode, ran.stdout), (2, ""), words)

@@ -79,7 +79,7 @@ class Check(Folder):
         self.assertGreater(truth, 500)
         self.assertNear(report["expected_false"], truth)
         (warning,) = self.warnings(ran)
-        self.assertIn("matches are probably false: full.set passes strangers at", warning)
+        self.assertIn("matches are probably false: full.set has a false-positive rate of", warning)
         self.assertIn("it is overfull: build a larger set", warning)
         self.assertIn("--verify", warning)
         self.assertEqual(report["absent"], 6000 - report["matched"])
@@ -89,7 +89,7 @@ class Check(Folder):
         missing = len(STRANGERS) - len(ran.stdout.splitlines())
         self.assertNear(self.report(ran)["expected_false"], missing)
         (warning,) = self.warnings(ran)
-        self.assertIn("lines that are withheld are probably absent: full.set passes", warning)
+        self.assertIn("lines that are withheld are probably absent: full.set has a", warning)
 
     def test_counts_and_quiet_tell_too(self):
         for flags in (["-c"], ["-q"], ["-c", "-v"], ["-q", "-v"], ["-c", "--which"], ["-c", "-q"]):
@@ -111,7 +111,7 @@ class Check(Folder):
             "check", "--json", "-s", good, "-s", self.full, "-s", exact, self.asked
         )
         (warning,) = self.warnings(ran)
-        self.assertIn("full.set passes strangers at", warning)
+        self.assertIn("full.set has a false-positive rate of", warning)
         self.assertNotIn("--verify", warning)
         report = self.report(ran)
         truth = len([line for line in ran.stdout.splitlines() if line.startswith("s")])
@@ -253,7 +253,7 @@ class Dedup(Folder):
         ran = self.run_it(*words, stdin=text)
         self.assertEqual(ran.returncode, 3)
         (warning,) = self.warnings(ran)
-        self.assertIn("poor.set passes strangers at", warning)
+        self.assertIn("poor.set has a false-positive rate of", warning)
         self.assertNotIn("--exact", warning)
         self.assertEqual(
             self.good("dedup", "--exact", "--strict", "--against", "good.set", stdin=text), text
@@ -269,7 +269,7 @@ class Dedup(Folder):
         ran = self.run_it(*words, stdin=lines(passing))
         self.assertEqual((ran.returncode, ran.stdout), (3, ""))
         (warning,) = self.warnings(ran)
-        self.assertIn("full.set passes strangers at", warning)
+        self.assertIn("full.set has a false-positive rate of", warning)
 
 
 if __name__ == "__main__":

@@ -272,7 +272,7 @@ class Lz4(Case):
         broken[len(packed) // 2] ^= 0x40
         self.assertEqual(run("dedup", input=bytes(broken)).returncode, 2)
         followed = run("dedup", input=packed + b"other text\n")
-        self.assertIn(b"come bytes that are not part of it", followed.stderr)
+        self.assertIn(b"unexpected data after the end", followed.stderr)
         self.assertEqual(run("dedup", input=packed + b"\0\0\0\0").returncode, 2)
 
     def test_legacy_frames_are_refused_by_name(self):

@@ -56,7 +56,7 @@ class Columns(Test):
         self.assertEqual(self.good(*words, "2", "--column", "id", stdin=text), text)
         for number in ("0", "3", "99999999999999999999", "-1", "1-2", " 1"):
             said = self.refused(*words, number, stdin=text)
-            self.assertIn(f"no column '{number}' in the header, which has 'id', 'mail'", said)
+            self.assertIn(f"no column '{number}'; it has 'id', 'mail'", said)
         # A name goes first.
         text = b"2,1\na,x\na,y\n"
         self.assertEqual(self.good(*words, "2", stdin=text), b"2,1\na,x\n")
@@ -78,13 +78,14 @@ class Columns(Test):
         # A list is never one column, whatever the header has, so that a set that is asked later
         # knows how many parts a key has.
         said = self.refused(*words, "x,y", stdin=text)
-        self.assertIn("'x,y' is one column, and says a list of columns; say '\"x,y\"' for", said)
+        self.assertIn("'x,y' is the name of one column, and would be read as a list; ", said)
+        self.assertIn("; write '\"x,y\"' for", said)
         text = b'"""q""",q\n1,2\n1,3\n'
-        self.assertIn("""say '\"\"\"q\"\"\"' for""", self.refused(*words, '"q"', stdin=text))
+        self.assertIn("""write '\"\"\"q\"\"\"' for""", self.refused(*words, '"q"', stdin=text))
         self.assertEqual(self.good(*words, '"""q"""', stdin=text), b'"""q""",q\n1,2\n')
         text = b'"x,y",x,y\n1,2,3\n1,2,4\n2,2,3\n'
         said = self.refused(*words, "x,y", stdin=text)
-        self.assertIn("is one column, and says a list of columns", said)
+        self.assertIn("is the name of one column, and would be read as a list", said)
         self.assertEqual(self.good(*words, '"x,y"', stdin=text), b'"x,y",x,y\n1,2,3\n2,2,3\n')
         out = self.good(*words, "x", "--column", "y", stdin=text)
         self.assertEqual(out, b'"x,y",x,y\n1,2,3\n1,2,4\n')
@@ -112,11 +113,11 @@ class Columns(Test):
                 ran = run(self.folder, *command, "--csv", "--column", "id", "h.csv")
                 self.assertEqual(ran.returncode, 0)
                 said = self.refused(*command, "--csv", "--column", "nosuch", "h.csv")
-                self.assertIn("h.csv: there is no column 'nosuch'", said)
+                self.assertIn("h.csv: the header has no column 'nosuch'", said)
             self.good("build", "-qf", "--kind", "spectral", "-o", "set", stdin=b"7\n")
             for command in ("check", "add", "count"):
                 said = self.refused(command, "--csv", "--column", "nosuch", "set", "h.csv")
-                self.assertIn("h.csv: there is no column 'nosuch'", said)
+                self.assertIn("h.csv: the header has no column 'nosuch'", said)
             ran = run(self.folder, "check", "--csv", "--column", "id", "set", "h.csv")
             self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (1, b"id,x\n", b""))
 

@@ -187,8 +187,9 @@ class States(Test):
         self.assertEqual((ran.returncode, ran.stdout), (0, b"a x\n"))
         self.assertEqual(
             ran.stderr.decode(),
-            "bloomery: warning: old does not say what its keys were made from, so nobody can know "
-            "whether they were those of -k 2, with which it goes on; --same-keys says so\n",
+            "bloomery: warning: old does not say what its keys were made from, so it is "
+            "unknown whether they were those of -k 2, with which this run continues; --same-keys "
+            "confirms it\n",
         )
         # Now it knows.
         self.assertEqual(self.good("dedup", "--state", "old", "-k2", stdin=b"a x\n"), b"")

@@ -126,8 +126,8 @@ class Sources(unittest.TestCase):
                     ran.stderr.decode(),
                     f"bloomery: error: s{number} remembers the keys of {spoken(mine)}, and "
                     f"this run has those of {spoken(source)}: no line would be known again. Give "
-                    "the same flags, or another state; --same-keys goes on if the keys are the "
-                    "same\n",
+                    "the same flags, or another state; --same-keys continues if the keys "
+                    "are the same\n",
                 )
             self.assertEqual((self.folder / f"s{number}").read_bytes(), before)
 
@@ -197,8 +197,8 @@ class Sources(unittest.TestCase):
             ran = self.run(*words, stdin=b"x\ny\n")
             if refused:
                 self.assertEqual((ran.returncode, ran.stdout), (2, b""), days)
-                self.assertIn(b"seen was told that it is ", ran.stderr)
-                self.assertIn(b"Set the clock right, or begin another state", ran.stderr)
+                self.assertIn(b"seen was last used at ", ran.stderr)
+                self.assertIn(b"Correct the clock, or begin another state", ran.stderr)
                 self.assertEqual(path.read_bytes(), bytes(image))
             else:
                 self.assertEqual((ran.returncode, ran.stdout), (0, b"y\n"), ran.stderr)

@@ -183,7 +183,7 @@ class Keys(unittest.TestCase):
         return None if isinstance(value, (dict, list)) else self.key_of(value)
 
 
-NO_LINE = b"bloomery: warning: there is no line; the set is planned for 1 key\n"
+NO_LINE = b"bloomery: warning: the input has no lines; the set is planned for 1 key\n"
 
 if __name__ == "__main__":
     if "BLOOMERY" not in os.environ:

@@ -148,7 +148,7 @@ class CacheGuardTest(unittest.TestCase):
             (["--attack", "many"], "--attack takes a number"),
             (["--guard", "maybe"], "--guard is off, on or both"),
             (["--attack"], "--attack takes a value"),
-            (["--nonsense", "1"], "there is no option --nonsense"),
+            (["--nonsense", "1"], "unknown option --nonsense"),
             (["--rate", "2", "--guard", "on"], "rate"),
             (["--table", "no such table"], "no such table"),
         ):

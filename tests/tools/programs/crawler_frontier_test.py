@@ -313,7 +313,7 @@ class CrawlerFrontierTest(unittest.TestCase):
         worker = self.start("w", self.small)
         worker.wait_for_pages(1_000)
         self.server.command("HSET", f"{{{self.name}}}:frontier", "token", "another")
-        self.assertIn("begun anew by somebody else", worker.end(code=2))
+        self.assertIn("restarted by another program", worker.end(code=2))
 
     def test_a_set_that_is_gone_while_the_queue_is_not(self):
         with RedisServer() as other:
@@ -327,7 +327,7 @@ class CrawlerFrontierTest(unittest.TestCase):
             # Nor is one that somebody has made since.
             subprocess.run([BLOOMERY, "build", "--keys", "100", "--normalize", "crawl", "-o",
                             self.url(other)], input=b"x\n", check=True, capture_output=True)
-            self.assertIn("its set was made anew",
+            self.assertIn("its set was made again",
                           self.start("w", self.small, *flags).end(code=2))
 
     def test_help(self):
@@ -399,7 +399,7 @@ class CrawlerFrontierTest(unittest.TestCase):
         self.assertIn("are needed", refused("--worker", "w"))
         self.assertIn("cannot have a ttl", refused("--frontier", self.url(more="?ttl=1h"), *rest))
         self.assertIn("takes a number above 0", refused("--keys", "-3"))
-        self.assertIn("there is no option", refused("--nonsense", "3"))
+        self.assertIn("unknown option", refused("--nonsense", "3"))
         self.assertIn("cannot be read", refused("--frontier", self.url(), "--graph", "/no/such",
                                                  "--worker", "w", *self.small.seeds))
         self.assertIn("yet: begin it with a SEED_URL",

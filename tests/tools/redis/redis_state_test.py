@@ -232,7 +232,7 @@ class Refusals(OneServer):
                 with self.subTest(name=name, words=words):
                     self.refused(server, "not a Bloomery set", *words, self.url(server, name),
                                  stdin=subprocess.DEVNULL)
-        self.refused(server, "there is no set", "check", self.url(server, "none"), input="a\n")
+        self.refused(server, "does not exist", "check", self.url(server, "none"), input="a\n")
 
     def test_a_server_that_evicts(self):
         server = self.server("--maxmemory-policy", "allkeys-lru")
@@ -348,7 +348,7 @@ class LostAndFull(OneServer):
         run("dedup", "--state", url, "-n", "1000", input="other\n")
         said = worker.communicate(lines(0, 20))[1]
         self.assertEqual(2, worker.returncode)
-        self.assertIn("made anew", said)
+        self.assertIn("made again", said)
 
     def test_lines_of_an_output_that_a_new_set_does_not_know(self):
         server = self.server()
@@ -541,7 +541,7 @@ class BrokenServers(OneServer):
             shell=True, executable="/bin/bash", capture_output=True, text=True, timeout=60,
         )
         self.assertEqual("line 0\n2\n", done.stdout)
-        self.assertIn("nobody reads the output", done.stderr)
+        self.assertIn("the reader of the output is gone", done.stderr)
 
     def test_an_output_is_gone_on_with_and_never_dropped(self):
         server = self.server()

@@ -32,7 +32,7 @@ struct BenchFlags {
 
 constexpr const char* story =
     R"(Every kind is filled with the same keys and asked for them and for strangers;
-nothing is read or written. The rate is that of strangers who passed.
+nothing is read or written. The rate is that of false positives.
 
   build         make the set and add all keys to it, memory not yet touched
   add           one by one          add all       in bulk
@@ -65,7 +65,7 @@ Flags flags_of(BenchFlags& flags) {
   return joined({
       {"--quick", "", "a few seconds: fewer keys, fewer runs", &flags.quick},
       {"-n,--keys", "N", "keys to add: 1M, 100M; 10M by default", &flags.keys},
-      {"-p,--rate", "RATE", "chance that a stranger passes; 1 %", &flags.rate},
+      {"-p,--rate", "RATE", "false-positive rate; 1 %", &flags.rate},
       {"--kind", "KIND", "this kind only", &flags.kind},
       {"--strings", "", "texts of 60 bytes instead of integers", &flags.strings},
       {"-T,--threads", "T", "bulk operations by so many threads, too", &flags.threads},

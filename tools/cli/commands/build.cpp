@@ -76,9 +76,10 @@ are given 0..4294967295.
 One carriage return at the end of a line is not part of the key (--crlf keep
 makes it one). The rule is stored in the set file, and `check` obeys it.
 
--k, --csv and --json-key take a part of each line as the key; those who ask say so
-again, since their lines may be others. --normalize spells keys in one way (trim,
-case, email, url, crawl); that is stored in the set file, and `check` obeys it.
+-k, --csv and --json-key take a part of each line as the key; `check` needs these
+flags again, since its lines may have another form. --normalize spells keys in one
+way (trim, case, email, url, crawl); that is stored in the set file, and `check`
+obeys it.
 
 --hardened draws a secret key and stores it in the file; with --key-file the
 key stays out of the file, and those who ask need it too. --like F takes kind,
@@ -102,7 +103,7 @@ The report on standard output: kind, keys, keys_estimated, capacity, bytes,
 bits_per_key, fill, rate_asked, rate_now, hash, hardened, lines_in, seconds; with
 --skip-bad also bad_in (lines without a key), with -k, --csv, --tsv or --json-key
 empty_keys (lines with an empty one, which are left out unless --empty one is given),
-with --normalize not_normalized (keys that are no URL, or no address, and were only
+with --normalize not_normalized (keys that are not a URL or address, and were only
 trimmed), with --allow also allowed, exceptions (allowed lines that had to be listed)
 and lines_allowed
 
@@ -151,11 +152,11 @@ class Feed {
   void warn_when_overfull(const AnySet& set) {
     if (warned_ || !set.overfull()) return;
     warned_ = true;
-    messages_.warning(fmt::format(
-        "the set is overfull: it was planned for {} keys and gets more; strangers pass at {} now, "
-        "{} was asked for; {}",
-        print_count(set.capacity()), print_rate(set.rate_now()), print_rate(set.rate_asked()),
-        advice_overfull()));
+    messages_.warning(
+        fmt::format("the set is overfull: it was planned for {} keys and gets more; its "
+                    "false-positive rate is {} now, {} was asked for; {}",
+                    print_count(set.capacity()), print_rate(set.rate_now()),
+                    print_rate(set.rate_asked()), advice_overfull()));
   }
 
   const BuildFlags& flags() const { return flags_; }
@@ -311,7 +312,8 @@ Built gather_text(Feed& feed, std::uint64_t likely_lines) {
     gathered.make_room(batch.size());
     for (const std::string_view line : batch) hashes.push_back(hasher(line));
   });
-  if (hashes.empty()) feed.messages().warning("there is no line; the set is planned for 1 key");
+  if (hashes.empty())
+    feed.messages().warning("the input has no lines; the set is planned for 1 key");
   Want want = feed.order().want;
   {
     const Progress sorting = feed.phase("sorting");
@@ -420,7 +422,7 @@ Built build_cascade(Feed& feed) {
   const std::uint64_t lines_allowed = feed.pass(feed.flags().allow, allow);
   const std::uint64_t lines = feed.pass(feed.flags().files, block);
   if (blocked.count() == 0)
-    feed.messages().warning("there is no line; the set is planned for 1 key");
+    feed.messages().warning("the input has no lines; the set is planned for 1 key");
   const KeyRules rules{.form = blocked.count() == 0 ? KeyForm::none : KeyForm::text};
   const Progress building = feed.phase("building");
   AnySet set = AnySet::of(std::move(builder).finish().value(), order.hasher, rules);
@@ -480,7 +482,7 @@ Range first_look(Feed& feed) {
   });
   feed.keys().forget_counts();
   if (range.low <= range.high) return range;
-  feed.messages().warning("there is no line; the set is planned for the range 0..0");
+  feed.messages().warning("the input has no lines; the set is planned for the range 0..0");
   return {0, 0};
 }
 

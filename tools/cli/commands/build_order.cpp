@@ -26,10 +26,9 @@ const KindRow& row_named(const std::string& name) {
 const KindRow& row_of(const BuildFlags& flags) {
   const KindRow& row = row_named(flags.kind.value_or(flags.allow.empty() ? "blocked" : "cascade"));
   if (row.two_lists && flags.allow.empty())
-    refuse(
-        fmt::format("the kind {} is built from two lists; name the lines that shall not match "
-                    "with --allow FILE",
-                    row.id.name));
+    refuse(fmt::format(
+        "the kind {} is built from two lists; name the lines that must not match with --allow FILE",
+        row.id.name));
   if (!row.two_lists && !flags.allow.empty())
     refuse(
         fmt::format("--allow makes a set of kind cascade, not {}; leave --kind out", row.id.name));
@@ -57,7 +56,7 @@ Order order_like(const BuildFlags& flags) {
         "and --crlf out");
   const SetFile like = open_set(*flags.like, flags.hash.key_file, Verify::header);
   if (!flags.allow.empty() || like.set.lists())
-    refuse("a cascade cannot be united with another, so --like is of no use with --allow");
+    refuse("a cascade cannot be united with another, so --like cannot be used with --allow");
   Order order;
   order.row = AnySet::find_row(like.set.kind().name);
   order.hasher = like.set.hasher();
@@ -85,18 +84,17 @@ Flags build_flags(BuildFlags& flags) {
       {"-f,--force", "", "replace the set file if there is one", &flags.output.force},
       {"--kind", "KIND",
        fmt::format("one of {}; blocked by default", fmt::join(kind_names(), ", ")), &flags.kind},
-      size_flags(flags.size,
-                 {.rate = "chance that a stranger passes: 0.1%, 1e-3; 1e-6 by default"}),
+      size_flags(flags.size, {.rate = "false-positive rate: 0.1%, 1e-3; 1e-6 by default"}),
       {"--range", "A..B", "bitmap and two-bit: which integers", &flags.range},
-      {"--most-count", "N", "spectral: how far it shall count; 65535", &flags.most_count},
-      {"--removable", "", "spectral: keys shall be removable", &flags.removable},
+      {"--most-count", "N", "spectral: the highest count it keeps; 65535", &flags.most_count},
+      {"--removable", "", "spectral: allow keys to be removed", &flags.removable},
       {"--multiset", "",
        "cuckoo: a line that comes again is one more copy, to be removed by itself",
        &flags.multiset},
       {"--shards", "N", "sharded: how many; each at most 64 KiB by default", &flags.shards},
       {"--like", "F", "kind, size, hash and key rules of this set file", &flags.like},
       {"--allow", "FILE",
-       "lines that shall not match; may be given several times; - is standard input", &flags.allow},
+       "lines that must not match; may be given several times; - is standard input", &flags.allow},
       line_flags(flags.lines),
       crlf_flag(flags.lines,
                 "whether a carriage return at the end of a line is part of the key; strip"),

@@ -43,7 +43,7 @@ struct Order {
   LineRules lines;
   InputKeys::Way keys;
   bool remote = false;  // it goes to a Redis server
-  // Of the set that this one shall be like.
+  // Of the set that this one is to be like.
   std::vector<std::pair<std::string, std::string>> shape;
 };
 

@@ -76,16 +76,17 @@ Examples:
 
 constexpr const char* remove_story =
     R"(For kinds that can forget: counting, cuckoo, bitmap, two-bit, and spectral when
-built with --removable. One copy of each line is taken away; exact maps forget the
-integer altogether.
+built with --removable. One copy of each line is removed; exact maps forget the
+integer.
 
-A line that is surely absent is passed over and counted. Remove only what was
-added: on approximate kinds a stranger that looks like a member (at the rate that
-`info` calls rate now) takes away what members need, and nothing can tell. How many
-of those removed probably were strangers is told from half a line on, by the lines
-that were absent; with --strict F then stays as it was, and the exit code is 3.
+A line that is surely absent is skipped and counted. Remove only what was
+added: on approximate kinds a false positive (at the rate that `info` calls rate now)
+is removed like a member, and takes away what members need. A warning says how many
+of the removed lines were probably false positives, from half a line on; that is
+computed from the lines that were absent. With --strict F then stays as it was, and
+the exit code is 3.
 
-F is replaced in one step when all lines are through: a run that fails or is killed
+F is replaced in one step when all lines are done: a run that fails or is killed
 leaves it as it was. Two that change F at the same time wait for each other.
 
 The report on standard output: that of build, with lines_in, removed, absent and
@@ -236,7 +237,8 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
         if (warned || !set.overfull()) return;
         warned = true;
         messages.warning(fmt::format(
-            "{} {}: it was planned for {} keys; strangers pass at {} now, {} was asked for. Build "
+            "{} {}: it was planned for {} keys; its false-positive rate is {} now, {} was asked "
+            "for. Build "
             "a larger set{}",
             flags.set, was_overfull ? "was overfull before" : "is overfull now",
             print_count(set.capacity()), print_rate(measured(set).rate_now()),
@@ -256,12 +258,12 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
 
 void warn_of_strangers(const FalseMatches& found, std::uint64_t removed, bool kept,
                        Messages& messages) {
-  messages.warning(fmt::format(
-      "about {} of {} removed lines were probably never added: {}. {}",
-      print_about(found.expected()), print_count(removed), found.cause(),
-      kept ? "It stays as it was, because of --strict"
-           : "What they took away others need, so members may be missing now; build the set again, "
-             "with a lower --rate"));
+  messages.warning(fmt::format("about {} of {} removed lines were probably never added: {}. {}",
+                               print_about(found.expected()), print_count(removed), found.cause(),
+                               kept ? "It stays as it was, because of --strict"
+                                    : "Other lines need what they took away, so members may be "
+                                      "missing now; build the set again, "
+                                      "with a lower --rate"));
 }
 
 // How a set is planned for removal on the command line.
@@ -300,7 +302,7 @@ Exit run_remove(const ChangeFlags& flags, Messages& messages) {
   if (keep) return Exit::overfull;
   if (asked.matched > 0) change.save();
   const InputKeys& keys = set_lines.keys();
-  warn_empty(messages, keys, keys.empty(), "passed over", "removes it");
+  warn_empty(messages, keys, keys.empty(), "skipped", "removes it");
   if (asked.absent() > 0)
     messages.warning(fmt::format("{} of {} lines were not in {}", print_count(asked.absent()),
                                  print_count(lines), flags.set));

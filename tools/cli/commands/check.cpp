@@ -3,7 +3,7 @@
 //    input --ask--> answers --> printed at once
 //    --verify:  input --ask--> hits;  LIST --> which of them are true;  input again --> printed
 //
-// If the set is wrong: a stranger is printed, with the chance that `info` calls rate now; a line
+// If the set is wrong: false positives are printed, at the rate that `info` calls rate now; a line
 //          that is in the set is never left out. With --invert it is the other way round: what is
 //          printed is surely absent, and a few absent lines are missing. How many that probably
 //          are is told from half a line on. With --verify neither happens, as far as the list is
@@ -55,13 +55,13 @@ struct CheckFlags {
 };
 
 constexpr const char* story =
-    R"(A line that was added is always printed. A stranger is printed now and then: how
-often, `bloomery info F` tells as "rate now". With --invert the lines that are
-surely not in F are printed, and such a stranger is missing.
+    R"(A line that was added is always printed. Any other line is printed at the
+false-positive rate, which `bloomery info F` shows as "rate now". With --invert the
+lines that are surely not in F are printed; false positives are missing there.
 
 When half a line or more of what matched is expected to be false, a warning says
-how many, and --strict makes it exit code 3. It is told from the lines that were
-absent: each stands for rate / (1 - rate) strangers that matched. That holds for
+how many, and --strict makes it exit code 3. It is computed from the lines that were
+absent: each stands for rate / (1 - rate) false matches. That holds for
 different lines; one that comes again gets the same answer again.
 
 Several sets are named with -s, and then all other words are FILEs: what one of
@@ -82,7 +82,7 @@ lines are keys as they are, kept exactly (18 to 23 bytes of memory each), withou
 carriage return at their end, and normalised with --normalize as the lines asked.
 
 --verify LIST confirms hits against the lines that F was built from: only true
-members are printed, and with --invert all that are none. The input is read, then
+members are printed, and with --invert all other lines. The input is read, then
 LIST, which may be larger than memory, then the input again; from a pipe, which can
 be read only once, the lines in question are kept in memory. If LIST is not the list
 of F, members that it lacks are taken for false positives.
@@ -138,12 +138,12 @@ struct Counts {
   std::uint64_t keys_asked = 0;    // lines that have a key
   std::uint64_t bad_in = 0;        // without a key: absent
   std::uint64_t empty = 0;         // with an empty one
-  std::uint64_t dropped = 0;       // of those, passed over
+  std::uint64_t dropped = 0;       // of those, skipped
   std::uint64_t matched = 0;       // by a set
   std::uint64_t verified = 0;      // of those, in the list; without one, all
   std::uint64_t lines_listed = 0;  // of the list
 
-  // Of the batch in hand.
+  // Of the current batch.
   void note(const InputKeys& keys, std::uint64_t lines) {
     keys_asked += lines - keys.without_key().size();
     bad_in += keys.bad_in_batch();
@@ -191,7 +191,7 @@ class Check {
     if (inputs.first_line() == 2) print_header(inputs.header(), inputs.name());
   }
   void print_header(const std::string& header, const std::string& file);
-  // The answer to line i of the batch in hand.
+  // The answer to line i of the current batch.
   void print_answer(std::string_view line, std::size_t i);
 
   Counts first_pass(ConfirmedHits& hits);

@@ -28,7 +28,7 @@ struct Command {
   std::string usage;    // what follows "bloomery "
   std::string story;    // what --help says after the flags: how it works, exit codes, examples
   Flags flags = {};
-  Operands operands = {};  // where the words that are no flags go
+  Operands operands = {};  // where the words that are not flags go
   std::function<Exit(Messages&)> run;
   std::string absent = {};  // why this build cannot run it; else empty
 };

@@ -294,8 +294,8 @@ Exit run(const std::string& shell, const Commands& commands) {
   } else if (shell == "fish") {
     print_out(fish_script(commands));
   } else {
-    refuse(fmt::format("completions knows no shell '{}'.{} The shells are bash, zsh and fish",
-                       shell, did_you_mean(shell, shells())));
+    refuse(fmt::format("unknown shell '{}'.{} The shells are bash, zsh and fish", shell,
+                       did_you_mean(shell, shells())));
   }
   return Exit::good;
 }

@@ -214,8 +214,8 @@ class DedupRun {
     const std::uint64_t size = size_of(path);
     if (size > 0 && flags_.output.force)
       refuse(
-          fmt::format("--force would drop the lines of {}, and {} does not let them come again; "
-                      "give another output, or no --force to write behind them",
+          fmt::format("--force would drop the lines of {}, and {} would not print them again; give "
+                      "another output, or leave --force out to append",
                       path, file_->remote->address().shown()));
     auto out = LineWriter::resume(path, whole_lines_in(path), [&]() -> Result<void> {
       if (size_of(path) != size) refuse(fmt::format("{} was changed by another run", path));
@@ -232,7 +232,7 @@ class DedupRun {
     if (whole != size_of(path))
       messages_.warning(fmt::format(
           "{} ends in the middle of a line, which is cut off: a run that was killed left it, and "
-          "lines that it had in hand may be missing",
+          "lines that it was working on may be missing",
           path));
     return whole;
   }
@@ -250,7 +250,7 @@ class DedupRun {
   }
 
   // How much of the output a state knows; `bytes` are there. What a run wrote that did not end is
-  // kept also with --force: those lines do not come again, and the same words shall go on.
+  // kept also with --force: those lines do not come again, and the same command must continue.
   std::uint64_t bytes_to_keep(const std::string& path, std::uint64_t bytes) const {
     const bool known = is_known_output(path);
     const bool unended = known && !file_->output->ended && file_->output->bytes > 0;
@@ -261,7 +261,7 @@ class DedupRun {
     if (bytes < output.bytes || (output.ended && bytes != output.bytes))
       refuse(
           fmt::format("{} has {} bytes, and {} left it with {}: somebody has changed it. Give "
-                      "another output, or --force to begin it anew",
+                      "another output, or --force to start it over",
                       path, bytes, *flags_.state, output.bytes));
     return output.bytes;
   }
@@ -269,11 +269,11 @@ class DedupRun {
   void tell_of_unended() {
     if (!file_->output || file_->output->ended) return;
     if (resumable_ && is_known_output(*flags_.output.path)) return;
-    messages_.warning(fmt::format(
-        "the last run that wrote {} did not end; {} knows its first {} bytes, and what is behind "
-        "them comes again. Run it again, or cut it: truncate -s {} {}",
-        file_->output->path, *flags_.state, file_->output->bytes, file_->output->bytes,
-        file_->output->path));
+    messages_.warning(
+        fmt::format("the last run that wrote {} did not end; {} knows its first {} bytes, and the "
+                    "lines after them come again. Run it again, or cut it: truncate -s {} {}",
+                    file_->output->path, *flags_.state, file_->output->bytes, file_->output->bytes,
+                    file_->output->path));
   }
 
   std::optional<LineWriter> open_dups() {
@@ -350,7 +350,7 @@ class DedupRun {
     const auto found = find(inputs, out);
     progress.finish();
     if (remote_) end_shared(out, found, dups);
-    // What nobody has read shall not be remembered as printed: the state stays as it was saved.
+    // What was not read must not be remembered as printed: the state stays as it was saved.
     reader_gone_ = out.reader_gone() || (dups && dups->reader_gone());
     if (reader_gone_) return {};
     const DedupReport report = found ? *found : throw Failure(found.error());
@@ -408,8 +408,8 @@ class DedupRun {
                   messages_);
     if (out.reader_gone() || (dups && dups->reader_gone()))
       refuse(
-          fmt::format("nobody reads the output any more; lines that were not read are in {}, "
-                      "and will not come again",
+          fmt::format("the reader of the output is gone; lines that it did not read are in {}, and "
+                      "will not come again",
                       file_->remote->address().shown()));
     if (!out.good() || (dups && !dups->good()))
       throw Failure(Error{

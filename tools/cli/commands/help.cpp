@@ -104,7 +104,7 @@ std::string_view conventions() { return convention_text; }
 std::string no_such_command(const std::string& word, std::span<const Command> commands) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.name);
-  return fmt::format("there is no command '{}'.{} 'bloomery -h' lists them", word,
+  return fmt::format("unknown command '{}'.{} 'bloomery -h' lists them", word,
                      did_you_mean(word, names));
 }
 

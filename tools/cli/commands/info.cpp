@@ -30,7 +30,7 @@ struct InfoFlags {
   SpeechFlags speech;
 };
 
-// Without a number of strangers the answer shall not be long in coming.
+// Without a number of strangers the answer must come soon.
 constexpr double default_seconds = 10;
 
 constexpr const char* story = R"(The file is read with all its checksums first.
@@ -39,7 +39,7 @@ constexpr const char* story = R"(The file is read with all its checksums first.
   keys estimated  from the bits alone
   capacity        keys it was planned for; for exact maps, the integers of its range
   bits per key    of the keys that are in it
-  rate asked      chance that a stranger passes once it holds its capacity
+  rate asked      false-positive rate once it holds its capacity
   rate now        the same now, from the bits alone
   room left       capacity less keys; infinite for kinds that grow
   allowed         keys of the allow list of a cascade
@@ -51,7 +51,7 @@ constexpr const char* story = R"(The file is read with all its checksums first.
 tells how many passed: strangers, strangers passed, measured rate, and measured low
 and measured high, between which the true rate is, 95 times of 100. --measure=N asks
 N; without N so many that the rate is known to about 5 %, for at most 10 seconds.
-Exact kinds let none pass, and nothing is measured.
+Exact kinds have no false positives, and nothing is measured.
 
 A number that does not exist (the rate of nothing, the estimate of a set with every bit
 set) is `unknown` or `infinite` here and null in JSON.
@@ -103,7 +103,7 @@ void describe_shape(Report& report, const AnySet& set) {
   }
 }
 
-// What --measure and --seed say, read before the file: a wrong word shall not wait for it.
+// What --measure and --seed say, read before the file: a wrong argument is reported first.
 struct MeasureOrder {
   bool wanted = false;
   std::uint64_t strangers = 0;  // 0: by the rate
@@ -187,7 +187,8 @@ Command info_command() {
       .usage = "info [FLAGS] F",
       .story = story,
       .flags = joined({
-          {"--measure", "[N]", "ask it with N strangers and tell how many pass", &flags->measure},
+          {"--measure", "[N]", "ask it about N random keys and report how many match",
+           &flags->measure},
           {"--seed", "N", "seed of the strangers; 1 by default", &flags->seed},
           key_file_flag(flags->key_file),
           speech_flags(flags->speech),

@@ -55,7 +55,7 @@ Without --range, missing goes from the smallest to the largest that came.
 
 A line that is not an unsigned integer, or one outside the range, is an error with
 its place; --skip-bad counts them instead and says so at the end. So is a blank line
-that a number follows; those at the end of a file are passed over. Blanks around a
+that a number follows; those at the end of a file are skipped. Blanks around a
 number are allowed, signs are not. Nothing is printed before all input was read
 without error.
 
@@ -102,8 +102,8 @@ IntegerVerb verb_of(const std::string& word) {
   if (word == "once") return IntegerVerb::once;
   if (word == "dups") return IntegerVerb::dups;
   if (word == "missing") return IntegerVerb::missing;
-  refuse(fmt::format("ints has no verb '{}'.{} The verbs are sort, count, once, dups, missing",
-                     word, did_you_mean(word, verbs())));
+  refuse(fmt::format("unknown verb '{}'.{} The verbs are sort, count, once, dups, missing", word,
+                     did_you_mean(word, verbs())));
 }
 
 IntegerFormat format_of(const Word& word) {
@@ -217,7 +217,7 @@ Exit run(const IntsFlags& flags, Messages& messages) {
   progress.finish();
   if (out.reader_gone()) return Exit::good;
   if (!found && found.error().code == Code::out_of_range)
-    refuse(found.error().sentence + ", or --skip-bad to pass over it");
+    refuse(found.error().sentence + ", or --skip-bad to skip it");
   const IntegerReport done = found ? *found : throw Failure(found.error());
   close_output(out);
   warn_bad(done, messages);

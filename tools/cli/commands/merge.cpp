@@ -104,10 +104,11 @@ Operation operation_named(const std::string& name) {
                                                               {"difference", &AnySet::subtract},
                                                               {"exclusive", &AnySet::exclusive}};
   if (const auto found = operations.find(name); found != operations.end()) return found->second;
-  refuse(fmt::format(
-      "merge knows no '{}'.{} Say union, intersect, difference or exclusive, as in 'bloomery merge "
-      "union -o F A B'",
-      name, did_you_mean(name, operation_names())));
+  refuse(
+      fmt::format("unknown operation '{}'.{} Say union, intersect, difference or exclusive, as in "
+                  "'bloomery merge "
+                  "union -o F A B'",
+                  name, did_you_mean(name, operation_names())));
 }
 
 Exit run_merge(const MergeFlags& flags, Messages& messages) {
@@ -127,9 +128,9 @@ Exit run_merge(const MergeFlags& flags, Messages& messages) {
       refuse(fmt::format("{} and {}: {}", flags.sets[0], flags.sets[i], done.error().sentence));
   }
   if (merged.set.overfull())
-    messages.warning(
-        fmt::format("the merged set is overfull: it was planned for {} keys; strangers pass at {}",
-                    print_count(merged.set.capacity()), print_rate(merged.set.rate_now())));
+    messages.warning(fmt::format(
+        "the merged set is overfull: it was planned for {} keys; its false-positive rate is {}",
+        print_count(merged.set.capacity()), print_rate(merged.set.rate_now())));
   progress.rename("writing " + path);
   save_new(path, flags.make, merged);
   progress.finish();
@@ -192,10 +193,11 @@ Exit run_fold(const FoldFlags& flags, Messages& messages) {
   auto smaller = file.set.folded(factor, rate);
   if (!smaller) refuse_file(flags.set, smaller.error());
   SetFile folded{std::move(*smaller), {}, file.key_is_elsewhere};
-  // Chance and rounding are no news.
+  // Differences by chance and rounding are not reported.
   if (const double now = folded.set.rate_now(); now > 1.1 * rate)
-    messages.warning(fmt::format("folded by {} the set is overfull: strangers pass at {}, not {}",
-                                 factor, print_rate(now), print_rate(rate)));
+    messages.warning(
+        fmt::format("folded by {} the set is overfull: its false-positive rate is {}, not {}",
+                    factor, print_rate(now), print_rate(rate)));
   progress.rename("writing " + path);
   save_new(path, flags.make, folded);
   progress.finish();

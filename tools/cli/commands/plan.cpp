@@ -35,9 +35,9 @@ is a cap, and kinds that do not fit it are left out. Nothing is made or written.
 --range adds the exact maps of integers, --allow N the cascade: a block list of
 --keys and an allow list of N keys in one set, without an error on either.
 
-Which kind to take: `blocked` waits once for memory per key and costs little
+Which kind to take: `blocked` has one cache miss per key and costs little
 more than the smallest from 10 % down to about 0.1 %; below 0.01 % it uses two
-lines. `classic` is the smallest of the grow-only kinds and waits several times.
+lines. `classic` is the smallest of the grow-only kinds, with several misses.
 `chain` needs no number of keys in advance. `fuse` and `ribbon` are smaller
 than all of them and need all keys at once. Exact maps (bitmap, two-bit) are
 right always, and pay for their range, not for their keys.
@@ -63,9 +63,9 @@ Examples:
 
 Flags flags_of(PlanFlags& flags) {
   return joined({
-      size_flags(flags.size, {.rate = "chance that a stranger passes: 0.1%, 1e-3, 1/1000"}),
+      size_flags(flags.size, {.rate = "false-positive rate: 0.1%, 1e-3, 1/1000"}),
       {"--range", "A..B", "show the exact maps of these integers too", &flags.range},
-      {"--allow", "N", "keys that shall never match: show the cascade too", &flags.allow},
+      {"--allow", "N", "keys that must never match: show the cascade too", &flags.allow},
       nodes_flags(flags.nodes),
       speech_flags(flags.speech),
   });
@@ -147,7 +147,7 @@ struct Choice {
   std::string why;
 };
 
-// docs/kinds.md: one memory wait per key is worth a few bits; smallest only when that is all that
+// docs/kinds.md: one cache miss per key is worth a few bits; smallest only when that is all that
 // fits.
 Choice choose(const Table& table) {
   if (const Planned* cascade = find(table, "cascade"))
@@ -155,11 +155,11 @@ Choice choose(const Table& table) {
   const Planned* blocked = find(table, "blocked");
   const Planned* bitmap = find(table, "bitmap");
   if (bitmap != nullptr && (blocked == nullptr || bitmap->bytes <= blocked->bytes))
-    return {bitmap, "exact, and no larger than a set that errs"};
+    return {bitmap, "exact, and no larger than an approximate set"};
   if (blocked != nullptr) {
     if (blocked->want.rate >= 1e-4)
-      return {blocked, "one memory wait per key, for little more than the fewest bits"};
-    return {blocked, "two memory waits per key, where the smallest kind has a dozen or more"};
+      return {blocked, "one cache miss per key, for little more than the fewest bits"};
+    return {blocked, "two cache misses per key, where the smallest kind has a dozen or more"};
   }
   // What can be added to, if there is any; static kinds only where nothing else fits.
   const Planned* smallest = nullptr;

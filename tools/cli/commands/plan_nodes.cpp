@@ -96,8 +96,7 @@ Report event_row(std::string event, double share, std::uint64_t bytes, double se
 // How long the keys of a master that fails are out of reach, and what becomes of them.
 std::pair<double, std::string> failure_of(const ClusterWant& want) {
   constexpr double for_ever = std::numeric_limits<double>::infinity();
-  if (want.replicas == 0)
-    return {for_ever, "is gone with it: there is no replica, so load it again"};
+  if (want.replicas == 0) return {for_ever, "is lost with it: it has no replica, so load it again"};
   if (want.masters < least_masters)
     return {for_ever, "cannot be answered: fewer than three masters promote no replica"};
   return {node_timeout_seconds,

@@ -30,8 +30,8 @@ void expect_shareable(const DedupFlags& flags) {
         "--keys and --rate; leave --exact, --window and --memory out");
   if (flags.repeated)
     refuse(
-        "--repeated cannot be used with a set on a Redis server: what others have printed would "
-        "be told as repeats of this run; use --dups");
+        "--repeated cannot be used with a set on a Redis server: what others have printed would be "
+        "reported as repeats of this run; use --dups");
   if (flags.checkpoint)
     refuse("a set on a Redis server remembers every line at once; leave --checkpoint out");
 }
@@ -43,18 +43,18 @@ void expect_together(const DedupFlags& flags) {
   if (flags.checkpoint && flags.keys.skip_bad)
     refuse(
         "--checkpoint cannot be used with --skip-bad: lines without a key are not remembered, and "
-        "a run that is gone on with would print them again");
+        "a resumed run would print them again");
   if (flags.checkpoint && (flags.repeated || flags.dups))
     refuse(
-        "--checkpoint cannot be used with --repeated or --dups: a run that is gone on with would "
-        "take what it had read before for repeats");
+        "--checkpoint cannot be used with --repeated or --dups: a resumed run would take what it "
+        "had read before for repeats");
   const bool prints = !flags.in_place && (!flags.output.path || *flags.output.path == "-");
   if (flags.dups && *flags.dups == "-" && prints)
     refuse(
         "--dups - would mix the repeats with the other lines; give -o a file, or use --repeated");
   if (flags.state)
     refuse_compressed(flags.output.path,
-                      "with --state it is gone on with where it ends; give it a name that is not "
+                      "with --state it is resumed where it ends; give it a name that is not "
                       "compressed");
   if (flags.size.memory)
     for (const Word& path : {flags.output.path, flags.dups})
@@ -143,7 +143,7 @@ or more was probably lost, by it or by a set of --against.
 --state F keeps the set in a file: lines that an earlier run printed are repeats.
 With --output the two always agree. F is saved every 60 seconds (--checkpoint),
 after the output was synced, with the length of the output in it; a run that was
-killed is run again with the same words, cuts the output to that length and goes
+killed is run again with the same arguments, cuts the output to that length and goes
 on, and what comes out is the same. A later run with the same F and the same
 output goes on behind what is there. Without --output F is saved at the end, or
 at each --checkpoint. A new F has a keyed hash with a fresh secret key, so that
@@ -154,7 +154,7 @@ runs, on a Redis server or Redis Cluster: of all workers that read a line exactl
 one prints it. The first makes the set, for --keys (at least 1M by itself): it
 does not grow. Lines go behind what is in --output. When the server is gone for
 10 s (?timeout=5s behind the name), the run ends with exit code 2; every line the
-set has was printed, and the same words go on. Lines whose answer was lost are
+set has was printed, and the same command continues. Lines whose answer was lost are
 printed and counted as in_doubt. A worker that is killed with -9 may have added
 lines that it did not print. The password may stand in BLOOMERY_REDIS_PASSWORD.
 
@@ -172,7 +172,7 @@ each different line, and print when all was read. Lines wait in memory, or beyon
 The key of a line is the whole line, or a part of it (--field, --csv, --json-key),
 spelled in one way if wanted (--normalize); what is printed is the line as it came,
 but UTF-16 as UTF-8, and without a byte order mark. Lines whose key is empty or null
-are no repeats of each other (--empty). A CSV header is printed once. --against F
+are not repeats of each other (--empty). A CSV header is printed once. --against F
 drops what a set file has, by the spelling that is stored in F; or what a plain text
 list has, compressed or not, whose lines are keys as they are, in the spelling of
 this run.

@@ -52,10 +52,10 @@ Flags line_flags(LineFlags& flags);
 Flag crlf_flag(LineFlags& flags, const std::string& text);
 // One newline unless told otherwise.
 std::string delimiter_of(const LineFlags& flags);
-// What makes lines of a file: compressed, in UTF-16, with a byte order mark. Refuses what is no
+// What makes lines of a file: compressed, in UTF-16, with a byte order mark. Refuses what is not
 // text. Unless told to read bytes as they are.
 OpenDecoder decoder_of(const LineFlags& flags);
-// Of files that are no text: compressed or not.
+// Of files that are not text: compressed or not.
 OpenDecoder binary_decoder_of(const LineFlags& flags);
 Crlf crlf_of(const LineFlags& flags, Crlf otherwise);
 

@@ -34,7 +34,7 @@ struct KeyFlags {
 
   bool part_of_line() const { return !fields.empty() || csv || tsv || !json_keys.empty(); }
 };
-// `skipped` tells what becomes of a record without a key that is passed over.
+// `skipped` tells what becomes of a record without a key that is skipped.
 Flags key_flags(KeyFlags& flags, const std::string& skipped);
 
 // For commands that use a set which is there already.

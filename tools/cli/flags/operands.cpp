@@ -40,7 +40,7 @@ void Operands::take(std::span<const std::string> words, const std::string& comma
   if (rest != nullptr)
     rest->assign(words.begin(), words.end());
   else if (!words.empty())
-    refuse(fmt::format("'{}' is one word too many for '{}'; 'bloomery {} -h' shows the usage",
+    refuse(fmt::format("unexpected argument '{}' for '{}'; 'bloomery {} -h' shows the usage",
                        words.front(), command, command));
 }
 

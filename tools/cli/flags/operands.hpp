@@ -1,4 +1,4 @@
-// The words of a command line that are no flags: file names, mostly.
+// The words of a command line that are not flags: file names, mostly.
 //
 //    dedup -fo out a '[b,c]' -- -d     flags: -fo out     operands: a  [b,c]  -d
 //

@@ -73,7 +73,7 @@ std::string usage_sentence(const CLI::ParseError& error, const CLI::App& parser,
   return fmt::format("{}: {}; 'bloomery {} -h' shows the usage", name, text, name);
 }
 
-// A flag that takes one value is given once: which of two was meant, nobody can know. Those whose
+// A flag that takes one value is given once: it is unknown which of two was meant. Those whose
 // values combine say take_all(); --quiet twice is --quiet.
 void refuse_repeats(const CLI::App& parser) {
   for (const CLI::Option* option : parser.get_options()) {

@@ -63,7 +63,7 @@ std::vector<std::string> kind_names() {
 
 std::string unknown_kind(std::string_view typed) {
   const std::vector<std::string> names = kind_names();
-  return fmt::format("there is no kind '{}'.{} The kinds are {}", typed, did_you_mean(typed, names),
+  return fmt::format("unknown kind '{}'.{} The kinds are {}", typed, did_you_mean(typed, names),
                      fmt::join(names, ", "));
 }
 

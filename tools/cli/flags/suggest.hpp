@@ -18,7 +18,7 @@ std::string unknown_value(std::string_view flag, std::string_view typed,
 
 // The kinds of the register, by name.
 std::vector<std::string> kind_names();
-// "there is no kind 'blokced'. Did you mean 'blocked'? The kinds are ..."
+// "unknown kind 'blokced'. Did you mean 'blocked'? The kinds are ..."
 std::string unknown_kind(std::string_view typed);
 
 }  // namespace bloomery::cli

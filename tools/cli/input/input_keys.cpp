@@ -40,7 +40,7 @@ Lines InputKeys::keys_of(Lines lines, const Inputs& inputs) {
   const Lines keys = keys_.keys_of(lines);
   const auto bad = keys_.without_key();
   if (!bad.empty() && !way_->skip_bad)
-    refuse(fmt::format("{} {}; --skip-bad passes over such {}s", place_of(bad.front(), inputs),
+    refuse(fmt::format("{} {}; --skip-bad skips such {}s", place_of(bad.front(), inputs),
                        keys_.why_none(lines[bad.front()]), unit()));
   const auto empty = keys_.empty_keys();
   bad_ += bad.size();

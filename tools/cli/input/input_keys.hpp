@@ -1,8 +1,8 @@
 // The keys of the lines that a command reads: the library's LineKeys, with the place of a line in
 // the sentence that refuses it, and the columns of each CSV file.
 //
-// If the set is wrong: nothing here; a line without a key is an error with its place, or passed
-//          over and counted.
+// If the set is wrong: nothing here; a line without a key is an error with its place, or skipped
+//          and counted.
 // Threads: one.
 #pragma once
 
@@ -31,7 +31,7 @@ class InputKeys {
     bool strip_cr = false;
     bool skip_bad = false;
     EmptyKeys empty = EmptyKeys::one;
-    bool empty_chosen = false;  // somebody said what shall become of them
+    bool empty_chosen = false;  // the user said what to do with them
   };
   explicit InputKeys(Way way);
 
@@ -51,7 +51,7 @@ class InputKeys {
   // Of those, how many have none at all, and how many an empty one.
   std::uint64_t bad_in_batch() const { return keys_.without_key().size(); }
   std::uint64_t empty_in_batch() const { return keys_.empty_keys().size(); }
-  // Lines of the last batch that are passed over: they are neither in a set nor absent.
+  // Lines of the last batch that are skipped: they are neither in a set nor absent.
   std::uint64_t dropped_in_batch() const { return drops() ? empty_in_batch() : 0; }
   bool is_dropped(std::size_t line) const;
   bool is_bad(std::size_t line) const;
@@ -91,7 +91,7 @@ class InputKeys {
   std::uint64_t not_normalized_before_ = 0;
 };
 
-// bad_in, when lines without a key are passed over; empty_keys, when a part of the line is the key;
+// bad_in, when lines without a key are skipped; empty_keys, when a part of the line is the key;
 // not_normalized, when keys are normalised.
 void report_keys(Report& report, const InputKeys& keys);
 // "2 records with an empty key were taken for absent; --empty one asks for it"

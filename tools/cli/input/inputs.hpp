@@ -16,7 +16,7 @@ namespace bloomery::cli {
 // time. `command` is for the hint.
 void expect_input(const std::vector<std::string>& files, std::string_view command);
 
-// Refuses files that are no text (text_input.hpp) before lines of those before them are printed. A
+// Refuses files that are not text (text_input.hpp) before lines of those before them are printed. A
 // pipe is looked at when its turn comes.
 void expect_text(const std::vector<std::string>& files, const LineFlags& lines);
 

@@ -33,13 +33,13 @@ void expect_source(AnySet& set, const std::string& path, const SourceOrder& orde
     if (!anybodys && known != source)
       refuse(
           fmt::format("{} remembers the keys of {}, and this run has those of {}: no line would be "
-                      "known again. Give the same flags, or another state; --same-keys goes on if "
-                      "the keys are the same",
+                      "known again. Give the same flags, or another state; --same-keys continues "
+                      "if the keys are the same",
                       path, source_in_words(known), source_in_words(source)));
     if (known.empty())
       messages.warning(
-          fmt::format("{} does not say what its keys were made from, so nobody can know whether "
-                      "they were those of {}, with which it goes on; --same-keys says so",
+          fmt::format("{} does not say what its keys were made from, so it is unknown whether they "
+                      "were those of {}, with which this run continues; --same-keys confirms it",
                       path, source_in_words(source)));
   }
   stored = source;
@@ -74,8 +74,8 @@ void expect_clock(const AnySet& set, const std::string& path) {
       duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count());
   if (set.time_told() <= now + set.time_span() / 3) return;
   refuse(
-      fmt::format("{} was told that it is {}, and the clock says {}: until then it would forget "
-                  "nothing. Set the clock right, or begin another state",
+      fmt::format("{} was last used at {}, and the clock says {}: until then it would forget "
+                  "nothing. Correct the clock, or begin another state",
                   path, shown_time(set.time_told()), shown_time(now)));
 }
 

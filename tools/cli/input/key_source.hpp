@@ -26,7 +26,7 @@ struct SourceOrder {
   bool same_keys = false;
 };
 
-// For a state that is gone on with. Refuses one whose keys were made from something else; warns of
+// For a state that is resumed. Refuses one whose keys were made from something else; warns of
 // one that does not know, and notes the source there.
 void expect_source(AnySet& set, const std::string& path, const SourceOrder& order,
                    Messages& messages);

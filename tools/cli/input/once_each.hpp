@@ -24,7 +24,7 @@ void expect_copies(const KindRow& row);
 
 class OnceEach {
  public:
-  // Lets everything through if the kind keeps no copies, or shall keep them.
+  // Lets everything through if the kind keeps no copies, or is to keep them.
   OnceEach(const KindRow& row, bool multiset) {
     if (row.keeps_copies && !multiset) seen_.emplace(AnySet::make("hash-set", {}).value());
   }

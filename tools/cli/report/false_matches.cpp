@@ -48,7 +48,7 @@ const FalseMatches::OfSet& FalseMatches::worst() const {
 }
 
 std::string FalseMatches::cause() const {
-  return fmt::format("{} passes strangers at {}{}", worst().name, print_rate(worst().rate),
+  return fmt::format("{} has a false-positive rate of {}{}", worst().name, print_rate(worst().rate),
                      sets_.size() > 1 ? ", more than the other sets" : "");
 }
 

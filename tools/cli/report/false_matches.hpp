@@ -41,7 +41,7 @@ class FalseMatches {
   bool worth_telling() const { return expected_ >= told_from; }
   const std::vector<OfSet>& each() const { return sets_; }
 
-  // "seen.set passes strangers at 56 %", or which of several passes most.
+  // "seen.set has a false-positive rate of 56 %", or which of several passes most.
   std::string cause() const;
   // "build a larger set", "build it with a lower --rate"
   std::string advice() const;

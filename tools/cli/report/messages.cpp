@@ -66,7 +66,7 @@ void Messages::say(std::string_view word, std::string_view colour, std::string_v
   if (!coloured_) colour = "";
   try {
     draw("");
-    // What was printed before the error shall be read before it.
+    // What was printed before the error must appear before it.
     std::fflush(stdout);
     write_stderr(fmt::format("bloomery: {}{}:{} {}\n", colour, word, plain, sentence));
   } catch (const std::bad_alloc&) {

@@ -1,4 +1,4 @@
-// While it lives, the first SIGINT, SIGTERM or SIGHUP only raises a flag, so that work in hand can
+// While it lives, the first SIGINT, SIGTERM or SIGHUP only raises a flag, so that current work can
 // be ended well; the second one ends the program as ever. What was ignored before (nohup) stays so.
 //
 // Limits:  one at a time.
@@ -19,7 +19,7 @@ class StopSignals {
       which_ = signal;
       flag_ = true;
     };
-    // Not SA_RESTART: who waits for input shall wake up.
+    // Not SA_RESTART: a thread that waits for input must wake up.
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     for (int i = 0; i < count; ++i) {
       sigaction(signals[i], nullptr, &before_[i]);
@@ -35,7 +35,7 @@ class StopSignals {
   const std::atomic<bool>& raised() const { return flag_; }
   // The number of the signal that was raised; 0: none.
   static int which() { return which_; }
-  // When all is saved: whoever waits for this program shall see that a signal ended it.
+  // When all is saved: the parent process must see that a signal ended it.
   static void raise_again() {
     const int signal = which_;
     if (signal == 0) return;

@@ -73,7 +73,7 @@ std::string AgainstSets::advice_if_worse_than(double rate) const {
   }
   if (worst == nullptr) return "";
   return fmt::format(
-      "{} passes strangers at {}: {}, or name the list of its lines instead", worst->name,
+      "{} has a false-positive rate of {}: {}, or name the list of its lines instead", worst->name,
       print_rate(rate),
       worst->file.set.overfull() ? "build a larger set" : "build it with a lower --rate");
 }

@@ -47,7 +47,7 @@ AskedSets::AskedSets(const std::vector<std::string>& paths, const AskFlags& flag
     expect_line_keys(sets_.back()->file.set, path);
   }
   if (key_file && !key_used)
-    refuse("none of the sets is hardened, so there is no secret key; leave --key-file out");
+    refuse("none of the sets is hardened, so they have no secret key; leave --key-file out");
 }
 
 std::uint64_t AskedSets::ask(Lines lines, const Inputs& inputs) {

@@ -67,7 +67,7 @@ SizedSet hashing_set(const SetWant& want);
 // A set that was opened: under the cap from now on, and what the flags ask for, where they ask.
 SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path);
 
-// What a set that is shared through a server shall be, if it does not exist yet.
+// What to make of a set that is shared through a server, if it does not exist yet.
 RedisSet::Wish wished_set(const SetWant& want, const std::vector<std::string>& files,
                           const LineRules& lines, const Spelling& spelling);
 

@@ -24,7 +24,7 @@ constexpr std::string_view magic_line =
     "\x89"
     "BLMY";
 
-// Whether these bytes are no text. Zero bytes are in every set file and almost every other binary
+// Whether these bytes are not text. Zero bytes are in every set file and almost every other binary
 // one; where they end lines, the other bytes that no text has must tell.
 bool looks_binary(std::string_view line, std::string_view delimiter) {
   if (delimiter.find('\0') == std::string_view::npos)
@@ -40,8 +40,8 @@ void expect_text(Lines lines, const Inputs& inputs, std::string_view delimiter) 
   for (std::size_t i = 0; i < lines.size(); ++i)
     if (looks_binary(lines[i], delimiter))
       refuse(
-          fmt::format("{} is neither a set file nor a list of lines: line {} has bytes that no "
-                      "text has",
+          fmt::format("{} is neither a set file nor a list of lines: line {} has bytes that do not "
+                      "occur in text",
                       inputs.name(), first + i));
 }
 

@@ -25,7 +25,7 @@ struct Measurement {
   double high() const;
 };
 
-// So many that the interval is about 5 % of the rate to each side, if strangers pass at this rate.
+// So many that the interval is about 5 % of the rate to each side, at this false-positive rate.
 std::uint64_t strangers_to_measure(double rate);
 
 // Asks `most` strangers, or as many as fit into `seconds`; those of one seed are always the same.

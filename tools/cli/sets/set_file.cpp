@@ -135,9 +135,9 @@ const AnySet& measured(const AnySet& set) {
 
 void warn_if_overfull(const AnySet& set, const std::string& path, Messages& messages) {
   if (!set.overfull()) return;
-  messages.warning(
-      fmt::format("{} is overfull: it was planned for {} keys, and strangers pass at {} now", path,
-                  print_count(set.capacity()), print_rate(measured(set).rate_now())));
+  messages.warning(fmt::format(
+      "{} is overfull: it was planned for {} keys, and its false-positive rate is {} now", path,
+      print_count(set.capacity()), print_rate(measured(set).rate_now())));
 }
 
 std::string hash_name(const AnySet& set) {

@@ -299,7 +299,7 @@ const std::array commands = {
     CommandEntry{"bf.madd", caught_command<bf_madd>, writes, -3, "Adds items to a Bloom filter",
                  "O(k * n), n items, k probes for each link", key_items},
     CommandEntry{"bf.insert", caught_command<bf_insert>, writes, -4,
-                 "Adds items to a Bloom filter, made with these options if there is none",
+                 "Adds items to a Bloom filter, made with these options if it is missing",
                  "O(k * n), n items, k probes for each link", insert_args},
     CommandEntry{"bf.exists", caught_command<exists<Blooms>>, reads, 3,
                  "Tells if an item may be in a Bloom filter", "O(k), k probes for each link",

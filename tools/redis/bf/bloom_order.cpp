@@ -60,7 +60,7 @@ const char* check_own_words(const BloomOrder& order) {
 
 // -- making ---------------------------------------------------------------------------------------
 
-// The hasher of the filter that the new one shall be like; null when it has replied.
+// The hasher of the filter that the new one is to be like; nullptr when it has replied.
 const Hasher* hasher_like(Ctx* ctx, Str* name, Hasher& found) {
   OpenedKey key(ctx, name, key_mode::read);
   BloomBody* body = bloom_in(key);

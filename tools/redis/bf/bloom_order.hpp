@@ -32,7 +32,7 @@ struct BloomOrder {
   std::optional<Hasher> hasher;  // else one with a fresh secret
 };
 
-// From the words of BF.RESERVE. The reason why they are none, or null.
+// From the arguments of BF.RESERVE. The reason why they are not valid, or nullptr.
 const char* read_reserve(Str** argv, int argc, BloomOrder& order);
 
 using BloomInsert = InsertOf<BloomOrder>;

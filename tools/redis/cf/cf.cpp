@@ -257,7 +257,7 @@ const std::array commands = {
                  "Adds an item to a cuckoo filter if it is not there yet",
                  "O(k + i), k tables, i iterations", key_item},
     CommandEntry{"cf.insert", caught_command<cf_insert>, writes, -4,
-                 "Adds items to a cuckoo filter, made with these options if there is none",
+                 "Adds items to a cuckoo filter, made with these options if it is missing",
                  "O(n * (k + i)), n items, k tables, i iterations", insert_args},
     CommandEntry{"cf.insertnx", caught_command<cf_insertnx>, writes, -4,
                  "Adds the items that are not there yet to a cuckoo filter",

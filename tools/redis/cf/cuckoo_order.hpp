@@ -29,7 +29,7 @@ struct CuckooOrder {
   std::optional<Hasher> hasher;  // else one with a fresh secret
 };
 
-// From the words of CF.RESERVE. The reason why they are none, or null.
+// From the arguments of CF.RESERVE. The reason why they are not valid, or nullptr.
 const char* read_reserve(Str** argv, int argc, CuckooOrder& order);
 
 using CuckooInsert = InsertOf<CuckooOrder>;
@@ -38,7 +38,7 @@ const char* read_insert(Str** argv, int argc, CuckooInsert& insert);
 // Makes the filter in an empty key. Null when it has replied with an error.
 CuckooBody* make_cuckoo(Ctx* ctx, OpenedKey& key, Str* name, CuckooOrder order);
 
-// Makes a filter in an empty key from the first piece of a saved one; the reason why not, or null.
+// Makes a filter in an empty key from the first piece of a saved one; nullptr, or the error.
 const char* make_cuckoo_from(Ctx* ctx, OpenedKey& key, std::string_view piece);
 
 CuckooBody* cuckoo_in(const OpenedKey& key);

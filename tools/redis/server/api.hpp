@@ -264,7 +264,7 @@ struct Api {
 
 extern Api api;
 
-// Fills the table. The name of the first function the server lacks, or null.
+// Fills the table. The name of the first function the server lacks, or nullptr.
 const char* bind(Ctx* ctx);
 
 }  // namespace bloomery::redis

@@ -62,7 +62,7 @@ int reserve(Ctx* ctx, Str* name, const typename Family::Order& order, const char
   return api.reply_with_simple_string(ctx, "OK");
 }
 
-// The filter in the key, or one made there; null when it has replied why there is none.
+// The filter in the key, or one made there; nullptr when it has replied with an error.
 template <class Family>
 auto* found_or_made(Ctx* ctx, OpenedKey& key, Str* name, const typename Family::Order& order) {
   auto* body = Family::in(key);

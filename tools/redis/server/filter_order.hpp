@@ -23,7 +23,7 @@ struct InsertOf {
   int first_item = 0;  // stays 0 without items
 };
 
-// The reason why the word and its value are neither ENGINE nor SECRET, or null.
+// The reason why the word and its value are neither ENGINE nor SECRET, or nullptr.
 template <class Order>
 const char* read_engine_or_secret(std::string_view word, const Str* value, Order& order) {
   if (same_word(word, "ENGINE")) {

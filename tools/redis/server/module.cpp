@@ -32,7 +32,7 @@ void tell_info(InfoCtx* info, int) {
                               static_cast<unsigned long long>(settings.cap_bytes));
 }
 
-// The name of the first step that failed, or null.
+// The name of the first step that failed, or nullptr.
 const char* load(Ctx* ctx, Str** words, int count) {
   if (api.is_module_name_busy(module_name) != 0) return "a module named bf is loaded already";
   api.set_module_attribs(ctx, module_name, command_level, 1);

@@ -1,4 +1,4 @@
-// Walks the members of an exact map in rising order, as a forward iterator over std::uint64_t.
+// Walks the members of an exact map in ascending order, as a forward iterator over std::uint64_t.
 //
 //    word i   | .. | 1 | 0 | 1 |    each one bit is a member: low + (i * 64 + place) / bits_each
 //

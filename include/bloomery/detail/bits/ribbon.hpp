@@ -30,7 +30,7 @@ inline std::uint64_t coefficients(Hash hash) {
   return (mixed ^ (mixed >> 32)) | 1;
 }
 
-// Bit c is what column c shall give. One bit more than the narrow stretches use.
+// Bit c is what column c must give. One bit more than the narrow stretches use.
 inline std::uint64_t fingerprint(Hash hash, unsigned columns) {
   return remix(hash, 7) >> (63 - columns);
 }

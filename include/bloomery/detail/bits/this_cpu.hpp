@@ -14,7 +14,7 @@
 //          all files that the older CPU runs the same flags.
 //          The default argument Cpu = ThisCpu names another type in a file for another CPU, which
 //          the standard does not allow for one class; compilers put the type at hand into the name
-//          at each call, so nothing comes of it but names that differ, as they shall.
+//          at each call, so nothing comes of it but names that differ, as they must.
 // See:     tests/mixed_cpu.
 #pragma once
 

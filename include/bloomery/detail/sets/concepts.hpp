@@ -70,7 +70,7 @@ concept Buildable = Kind<S> && !Addable<S> &&
   { S::build(source, want, crew) } -> std::same_as<Result<Built<S>>>;
 };
 
-// Built at once from two lists, keys that shall match and keys that shall not, and never added to.
+// Built at once from two lists, keys that must match and keys that must not, and never added to.
 template <class S>
 concept TwoListed = requires {
   requires S::two_lists;

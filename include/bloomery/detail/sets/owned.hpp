@@ -128,7 +128,7 @@ class Owned {
   }
 
   Added add(Input input) {
-    static_assert(!Buildable<K>, "a static set takes no more keys: build() it anew from all keys");
+    static_assert(!Buildable<K>, "a static set takes no more keys: build() it again from all keys");
     const Added added = kind_.add(kind_.locate(input));
     ledger_.adds += added == Added::fresh;
     return added;

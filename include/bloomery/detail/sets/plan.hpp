@@ -117,7 +117,8 @@ Result<Want> complete(Want want) {
     return shape && K::bytes(*shape) <= want.memory_bytes;
   };
   if (want.keys == 0 && want.rate == 0)
-    return Error{Code::impossible, "memory alone fixes no set; give keys or a rate with it"};
+    return Error{Code::impossible,
+                 "memory alone does not define a set; give keys or a rate with it"};
   if (want.keys == 0) {
     // The most keys that fit: bisect between 1 and one per bit, or 2^50, which is the limit anyway.
     std::uint64_t low = 0;

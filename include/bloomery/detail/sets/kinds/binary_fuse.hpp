@@ -83,12 +83,12 @@ class BinaryFuse {
                        shape.shards <= most_fields / shape.shard_fields() &&
                        shape.keys <= shape.fields();
     if (!sound)
-      return Error{Code::damaged, "a fuse set of " + std::to_string(shape.keys) + " keys, " +
-                                      std::to_string(shape.shards) + " shards, " +
-                                      std::to_string(shape.segments) + " segments of 2^" +
-                                      std::to_string(shape.segment_bits) + " fields, " +
-                                      std::to_string(shape.arity) + " fields a key and " +
-                                      std::to_string(shape.width) + " bits a field cannot be"};
+      return Error{Code::damaged,
+                   "a fuse set of " + std::to_string(shape.keys) + " keys, " +
+                       std::to_string(shape.shards) + " shards, " + std::to_string(shape.segments) +
+                       " segments of 2^" + std::to_string(shape.segment_bits) + " fields, " +
+                       std::to_string(shape.arity) + " fields a key and " +
+                       std::to_string(shape.width) + " bits a field is not possible"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 
@@ -99,7 +99,7 @@ class BinaryFuse {
   }
 
   BinaryFuse(const Shape& shape, std::span<std::byte> lent) : shape_(shape), payload_(lent.data()) {
-    assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
+    assert(lent.size() == bytes(shape) && "a filter is given exactly the bytes of its shape");
   }
 
   Shape shape() const { return shape_; }

@@ -61,7 +61,7 @@ class Bitmap {
   Bitmap(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape),
         words_(reinterpret_cast<std::uint64_t*>(lent.data()), lent.size() / sizeof(std::uint64_t)) {
-    assert(lent.size() == bytes(shape) && "a bitmap is lent just the bytes of its shape");
+    assert(lent.size() == bytes(shape) && "a bitmap is given exactly the bytes of its shape");
   }
 
   Shape shape() const { return shape_; }

@@ -65,7 +65,7 @@ class BlockedBloom {
         shape.probes > max_line_probes || shape.lines == 0 || shape.lines > 2)
       return Error{Code::damaged, "a blocked filter of " + std::to_string(shape.blocks) +
                                       " blocks, " + std::to_string(shape.probes) + " probes and " +
-                                      std::to_string(shape.lines) + " lines cannot be"};
+                                      std::to_string(shape.lines) + " lines is not possible"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 
@@ -80,7 +80,7 @@ class BlockedBloom {
         is_simple_(shape.lines == 1 && shape.probes <= 8),
         lone_{round_of(std::min(shape.probes, 8U)), shape.blocks,
               reinterpret_cast<std::uint64_t*>(lent.data())} {
-    assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
+    assert(lent.size() == bytes(shape) && "a filter is given exactly the bytes of its shape");
     assert(reinterpret_cast<std::uintptr_t>(lent.data()) % line_bytes == 0 &&
            "a line is a cache line");
   }

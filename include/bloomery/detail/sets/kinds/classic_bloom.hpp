@@ -63,7 +63,7 @@ class ClassicBloom {
         shape.probes == 0 || shape.probes > most_probes)
       return Error{Code::damaged, "a classic filter of " + std::to_string(shape.bits) +
                                       " bits and " + std::to_string(shape.probes) +
-                                      " probes cannot be"};
+                                      " probes is not possible"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 
@@ -76,7 +76,7 @@ class ClassicBloom {
   ClassicBloom(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape),
         words_(reinterpret_cast<std::uint64_t*>(lent.data()), lent.size() / sizeof(std::uint64_t)) {
-    assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
+    assert(lent.size() == bytes(shape) && "a filter is given exactly the bytes of its shape");
   }
 
   Shape shape() const { return shape_; }

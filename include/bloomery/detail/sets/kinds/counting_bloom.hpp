@@ -69,7 +69,7 @@ class CountingBloom {
         shape.probes == 0 || shape.probes > most_counter_probes)
       return Error{Code::damaged, "a counting filter of " + std::to_string(shape.counters) +
                                       " counters and " + std::to_string(shape.probes) +
-                                      " probes cannot be"};
+                                      " probes is not possible"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 
@@ -84,7 +84,7 @@ class CountingBloom {
         counters_(
             {reinterpret_cast<std::uint64_t*>(lent.data()), lent.size() / sizeof(std::uint64_t)},
             counter_bits) {
-    assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
+    assert(lent.size() == bytes(shape) && "a filter is given exactly the bytes of its shape");
   }
 
   Shape shape() const { return shape_; }

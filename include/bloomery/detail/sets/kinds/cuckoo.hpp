@@ -83,7 +83,8 @@ class Cuckoo {
         shape.fingerprint_bits < least_bits || shape.fingerprint_bits > most_bits)
       return Error{Code::damaged, "a cuckoo set of " + std::to_string(shape.buckets) +
                                       " buckets and fingerprints of " +
-                                      std::to_string(shape.fingerprint_bits) + " bits cannot be"};
+                                      std::to_string(shape.fingerprint_bits) +
+                                      " bits is not possible"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 
@@ -103,7 +104,7 @@ class Cuckoo {
         packed_(shape.fingerprint_bits),
         words_(reinterpret_cast<std::uint64_t*>(lent.data()), lent.size() / sizeof(std::uint64_t)),
         places_per_load_(shape.fingerprint_bits <= 16 ? places : places / 2) {
-    assert(lent.size() == bytes(shape) && "a set is lent just the bytes of its shape");
+    assert(lent.size() == bytes(shape) && "a set is given exactly the bytes of its shape");
     for (unsigned i = 0; i < places_per_load_; ++i)
       lowest_ |= std::uint64_t{1} << (i * shape.fingerprint_bits);
     highest_ = lowest_ << (shape.fingerprint_bits - 1);

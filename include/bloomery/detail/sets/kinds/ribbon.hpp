@@ -75,7 +75,7 @@ class Ribbon {
 
   Ribbon(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape), words_(reinterpret_cast<const std::uint64_t*>(lent.data())) {
-    assert(lent.size() == bytes(shape) && "a ribbon is lent just the bytes of its shape");
+    assert(lent.size() == bytes(shape) && "a ribbon is given exactly the bytes of its shape");
     for (unsigned i = 0; i < most_layers; ++i) {
       layers_[i] = layer(shape, i);
       if (layers_[i].empty()) break;

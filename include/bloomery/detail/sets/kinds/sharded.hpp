@@ -81,7 +81,7 @@ class Sharded {
     if (shape.shards == 0 || shape.shards > most_shards || payload_bytes % shape.shards != 0)
       return Error{Code::damaged, "a sharded set of " + std::to_string(shape.shards) +
                                       " shards and " + std::to_string(payload_bytes) +
-                                      " bytes cannot be"};
+                                      " bytes is not possible"};
     return BlockedBloom::check(shard_shape(shape), payload_bytes / shape.shards);
   }
 

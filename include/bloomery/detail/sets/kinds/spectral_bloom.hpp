@@ -78,7 +78,7 @@ class SpectralBloom {
                                       " counters of " + std::to_string(shape.counter_bits) +
                                       " bits, " + std::to_string(shape.probes) +
                                       " probes and selection " + std::to_string(shape.selection) +
-                                      " cannot be"};
+                                      " is not possible"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 
@@ -95,7 +95,7 @@ class SpectralBloom {
         counters_(
             {reinterpret_cast<std::uint64_t*>(lent.data()), lent.size() / sizeof(std::uint64_t)},
             shape.counter_bits) {
-    assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
+    assert(lent.size() == bytes(shape) && "a filter is given exactly the bytes of its shape");
   }
 
   Shape shape() const { return shape_; }

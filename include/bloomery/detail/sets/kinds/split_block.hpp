@@ -64,8 +64,8 @@ class SplitBlock {
 
   static Result<void> check(const Shape& shape, std::uint64_t payload_bytes) {
     if (shape.blocks == 0 || shape.blocks > most_blocks)
-      return Error{Code::damaged,
-                   "a split-block filter of " + std::to_string(shape.blocks) + " blocks cannot be"};
+      return Error{Code::damaged, "a split-block filter of " + std::to_string(shape.blocks) +
+                                      " blocks is not possible"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 
@@ -76,7 +76,7 @@ class SplitBlock {
 
   SplitBlock(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape), words_(reinterpret_cast<std::uint32_t*>(lent.data())), row_(&kernels()) {
-    assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
+    assert(lent.size() == bytes(shape) && "a filter is given exactly the bytes of its shape");
     assert(reinterpret_cast<std::uintptr_t>(lent.data()) % split_bytes == 0 &&
            "a block does not straddle cache lines");
   }

@@ -87,12 +87,11 @@ class WindowBloom {
       return Error{Code::damaged, "a window of " + std::to_string(shape.blocks) + " blocks, " +
                                       std::to_string(shape.generations) + " generations of " +
                                       std::to_string(shape.share) + " keys and " +
-                                      std::to_string(shape.probes) + " probes cannot be"};
+                                      std::to_string(shape.probes) + " probes is not possible"};
     if (shape.generations != generations)
-      return Error{Code::unsupported,
-                   "a window of " + std::to_string(shape.generations) +
-                       " generations was made by an earlier version, which forgot keys too early; "
-                       "make it anew"};
+      return Error{Code::unsupported, "a window of " + std::to_string(shape.generations) +
+                                          " generations was made by an earlier version, which "
+                                          "forgot keys too early; make it again"};
     return check_length(id.name, bytes(shape), payload_bytes);
   }
 
@@ -113,7 +112,7 @@ class WindowBloom {
 
   WindowBloom(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape), words_(reinterpret_cast<std::uint64_t*>(lent.data())) {
-    assert(lent.size() == bytes(shape) && "a filter is lent just the bytes of its shape");
+    assert(lent.size() == bytes(shape) && "a filter is given exactly the bytes of its shape");
   }
 
   Shape shape() const { return shape_; }
@@ -216,7 +215,7 @@ class WindowBloom {
       if (g >= generations) sound = sound && at.adds[g] == 0;
       if (at.span == 0) sound = sound && at.adds[g] <= shape_.share;
     }
-    if (!sound) return Error{Code::damaged, "the head of a window tells of what cannot be"};
+    if (!sound) return Error{Code::damaged, "the head of a window is not valid"};
     return {};
   }
 
