@@ -5,8 +5,8 @@
 //    types with a bloomery_key      are, anything else hashed, since a view may drop it
 //
 // A gathered key is used as one that lies in a span is: the same bits, the same counts.
-// Limits:  a gathered text is hashed without a prefetch, and many keys are never brought together
-//          by lines: where speed counts, give a vector or a span.
+// Limits:  a gathered text is hashed without a prefetch, and many keys are never partitioned
+//          by cache line: where speed counts, give a vector or a span.
 // Threads: a value; one thread gathers.
 #pragma once
 
