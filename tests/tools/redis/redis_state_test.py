@@ -158,7 +158,7 @@ class EveryCommand(OneServer):
         self.assertIn("a", run("check", self.url(server), input="a\n").stdout)
         time.sleep(1.2)
         self.assertEqual([""], all_keys(server))
-        self.assertIn("no set", run("check", self.url(server), code=2, input="a\n").stderr)
+        self.assertIn("does not exist", run("check", self.url(server), code=2, input="a\n").stderr)
 
     def test_a_secret_key_that_stays_here(self):
         server = self.server()
