@@ -194,6 +194,13 @@ class AnySet {
   Result<void> counts(std::span<const Ordinal> ordinals, std::span<std::uint64_t> counts) const;
   std::uint64_t most_count() const;
 
+  // A set of the same bits in memory of its own, or an Error when memory is refused. Of a set on a
+  // server: a local copy. A cap of memory is not copied, as it is not saved.
+  Result<AnySet> clone() const;
+  // The same kind, shape, hash and bits: both answer every key alike. Sets of the same keys may
+  // differ where the order of adds decides the bits (cuckoo). False if the bits cannot be read.
+  friend bool operator==(const AnySet& one, const AnySet& other) { return one.equals(other); }
+
   // Both need equal shape, hash, key form and normalisation; the Error names what differs.
   Result<void> unite(const AnySet& other);
   Result<void> intersect(const AnySet& other);
@@ -265,6 +272,7 @@ class AnySet {
   Result<void> count_ready(const detail::ReadyKeys& keys, KeyForm form,
                            std::uint64_t* counts) const;
   Result<void> expect_form(KeyForm form) const;
+  bool equals(const AnySet& other) const;
   bool takes_wide_hashes() const;
   // Texts, asked of or added to a set of other keys, are refused.
   Result<void> expect_texts() const;

@@ -123,6 +123,26 @@ TEST(AnySetKeys, AnyForwardRangeDoesAsASpan) {
   EXPECT_EQ(counting.remove_all(some).value(), 2);
 }
 
+TEST(AnySetKeys, ACloneIsEqualAndApart) {
+  for (const char* kind : {"blocked", "cuckoo", "hash-set", "scalable", "chain", "window"}) {
+    auto set = AnySet::make(kind, {.keys = 1'000, .rate = 0.01}).value();
+    EXPECT_TRUE(set.add("one").value());
+    auto copy = set.clone().value();
+    EXPECT_TRUE(copy == set) << kind;
+    EXPECT_EQ(copy.adds(), 1);
+    EXPECT_EQ(copy.rules().form, KeyForm::text);
+    EXPECT_TRUE(copy.add("two").value());
+    EXPECT_FALSE(copy == set) << kind;
+    EXPECT_FALSE(set.may_contain("two").value()) << kind;
+    EXPECT_TRUE(set.add("two").value());
+    EXPECT_TRUE(copy == set) << kind;
+  }
+  const Want want{.keys = 10, .rate = 0.01};
+  EXPECT_FALSE(AnySet::make("blocked", want).value() == AnySet::make("classic", want).value());
+  EXPECT_FALSE(AnySet::make("blocked", want).value() ==
+               AnySet::make("blocked", want, Hasher(7)).value());
+}
+
 TEST(AnySetKeys, NoKeysAreNoForm) {
   auto set = AnySet::make("blocked", {.keys = 10, .rate = 0.01}).value();
   EXPECT_EQ(set.add_all(std::list<int>{}).value(), 0);

@@ -1,10 +1,29 @@
-// Keys of any type, made ready in detail/sets/any_set_keys.hpp, on their way into the body.
+// Keys of any type, made ready in detail/sets/any_set_keys.hpp, on their way into the body; whole
+// sets copied and compared.
 #include <bloomery/any_set.hpp>
+
+#include <utility>
+
 #include <bloomery/sets/erased/any_body.hpp>
 
 namespace bloomery::inline v0 {
 
 using namespace detail;
+
+Result<AnySet> AnySet::clone() const {
+  auto whole = parts();
+  if (!whole) return whole.error();
+  return from_parts(std::move(*whole), hasher_, rules_);
+}
+
+bool AnySet::equals(const AnySet& other) const {
+  if (this == &other) return true;
+  if (body_ == nullptr || other.body_ == nullptr) return body_ == other.body_;
+  if (hasher_ != other.hasher_) return false;
+  const auto mine = parts();
+  const auto theirs = other.parts();
+  return mine && theirs && same_bits(*mine, *theirs);
+}
 
 bool AnySet::takes_wide_hashes() const { return body_ != nullptr && body_->row().wide_hashes; }
 

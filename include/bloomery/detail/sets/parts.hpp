@@ -8,6 +8,7 @@
 // storage.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,15 @@ struct Parts {
   Form form = Form::single;
   std::vector<Part> parts = {};
 };
+
+// The same kind, shape and bits. What was planned and counted beside them may differ.
+inline bool same_bits(const Parts& one, const Parts& other) {
+  return one.form == other.form &&
+         std::ranges::equal(one.parts, other.parts, [](const Part& a, const Part& b) {
+           return a.kind == b.kind && a.count == b.count && a.shape == b.shape &&
+                  a.state == b.state && std::ranges::equal(a.payload, b.payload);
+         });
+}
 
 inline constexpr std::size_t max_shape_bytes = 128;
 
