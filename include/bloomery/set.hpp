@@ -77,6 +77,11 @@ class Set {
   static Result<Set> open(const std::filesystem::path& path, const OpenOptions& options = {});
   // The file is the old one or the new one, never half of it.
   Result<void> try_save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
+  // A set of the same bits in memory of its own, or an Error when memory is refused.
+  Result<Set> clone() const;
+  // The same shape, hash and bits: both answer every key alike. Sets of the same keys may differ
+  // where the order of adds decides the bits (cuckoo).
+  friend bool operator==(const Set& one, const Set& other) { return one.equals(other); }
   // The bytes of such a file, at hand and on streams: for blocks of other files, messages, object
   // stores. What is read is copied; of a stream not a byte after the set.
   static Result<Set> from_bytes(std::span<const std::byte> bytes, const OpenOptions& options = {});
@@ -292,6 +297,7 @@ class Set {
  private:
   static Result<Set> of(const std::string& name, Result<Image> image);
   Result<Image> image() const;
+  bool equals(const Set& other) const;
 
   // What an image holds beside the set and its hash.
   struct Notes {

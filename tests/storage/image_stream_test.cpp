@@ -193,6 +193,28 @@ TEST(SetBytes, GoAndComeBack) {
   ASSERT_FALSE(other.has_value()) << "a blocked set was opened as a cuckoo";
 }
 
+template <class K>
+void expect_clone_apart() {
+  Set<K> set({.keys = 1000, .rate = 0.01});
+  set.add("one");
+  auto copy = set.clone().value();
+  EXPECT_TRUE(copy == set);
+  EXPECT_EQ(copy.adds(), set.adds());
+  EXPECT_TRUE(copy.add("two"));
+  EXPECT_FALSE(copy == set);
+  EXPECT_FALSE(set.may_contain("two"));
+  EXPECT_THROW(copy.add(std::uint64_t{2}), Failure) << "the form is lost";
+}
+
+TEST(SetClone, IsEqualAndApart) {
+  expect_clone_apart<BlockedBloom>();
+  expect_clone_apart<Cuckoo>();
+  expect_clone_apart<Scalable>();
+  expect_clone_apart<HashSet>();
+  EXPECT_FALSE((Set<BlockedBloom>({.keys = 10, .rate = 0.01}) ==
+                Set<BlockedBloom>({.keys = 10, .rate = 0.01}, Hasher(7))));
+}
+
 TEST(AnySetFiles, NamesTheFile) {
   const ScratchDirectory scratch;
   const auto missing = AnySet::open(scratch / "missing.bloom");

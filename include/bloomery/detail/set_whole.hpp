@@ -34,6 +34,28 @@ Result<Image> Set<K>::image() const {
 }
 
 template <class K>
+Result<Set<K>> Set<K>::clone() const {
+  if (!is_here()) return detail::moved_from_error();
+  Result<detail::Parts> parts = body_.parts();
+  if (!parts) return parts.error();
+  auto body = detail::Body<K>::from_parts(std::move(*parts));
+  if (!body) return body.error();
+  Set copy(std::move(*body), hasher_);
+  copy.gate_.take(gate_.noted());
+  if (notes_) copy.notes_ = std::make_unique<Notes>(*notes_);
+  return copy;
+}
+
+template <class K>
+bool Set<K>::equals(const Set& other) const {
+  if (this == &other) return true;
+  if (!is_here() || !other.is_here() || hasher_ != other.hasher_) return false;
+  const Result<detail::Parts> mine = body_.parts();
+  const Result<detail::Parts> theirs = other.body_.parts();
+  return mine && theirs && detail::same_bits(*mine, *theirs);
+}
+
+template <class K>
 Result<Set<K>> Set<K>::open(const std::filesystem::path& path, const OpenOptions& options) {
   return of(path.string(), open_image(path, options));
 }
