@@ -8,7 +8,12 @@
 // memory until they are saved.
 // Every length and offset is checked before anything beyond the first 8 KiB is mapped or allocated,
 // and every byte is covered by a checksum or must be zero.
+//
+//    const auto image = open_image("seen.bloom");           most programs use Set::open instead
+//    if (!image) std::cerr << image.error().sentence;       names the file, and what to do
+//
 // Limits:  checksums show damage, not malice: whoever can write the file can write the sums.
+// Threads: any number may open one file; one saves, the others have the old file or the new one.
 // See:     docs/format.md, byte by byte; image_damage_test flips every byte and tries every length.
 #pragma once
 

@@ -1,5 +1,13 @@
 // What was done to the keys of a set before they were hashed. Stored with the set, so that a
 // program that prepares its keys differently from the builder gets an Error.
+//
+//    const auto set = AnySet::open("blocked.bloom");
+//    if (set->rules().form != KeyForm::text) ...            // it holds integers or hashes
+//    if (set->rules().normalisation == "url/1") ...         // normalise before you ask
+//
+// Limits:  the form is checked by every verb; normalisation and strip_cr only where sets are merged
+//          and by the command: a program that asks must prepare its keys itself.
+// Threads: values.
 #pragma once
 
 #include <cstdint>
