@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <limits>
 #include <list>
-#include <ranges>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <bloomery/any_set.hpp>
 #include <bloomery/bloomery.hpp>
+
+#include <tests/sets/made_range.hpp>
 
 namespace bloomery::detail {
 namespace {
@@ -108,9 +109,8 @@ TEST(AnySetKeys, AnyForwardRangeDoesAsASpan) {
     EXPECT_TRUE(std::equal(fresh.get(), fresh.get() + 2'500, fresh_too.get()));
     EXPECT_EQ(spanned.estimate(), listed.estimate());
     EXPECT_EQ(listed.rules().form, KeyForm::text);
-    const auto odd = std::views::iota(0, 5'000) |
-                     std::views::transform([](int i) { return "key " + std::to_string(i); }) |
-                     std::views::filter([](const std::string& text) { return text.back() % 2; });
+    const auto odd =
+        made_range<false>(0, 2'500, [](int i) { return "key " + std::to_string(2 * i + 1); });
     const std::vector<bool> answers = listed.may_contain_all(odd).value();
     ASSERT_EQ(answers.size(), 2'500);
     for (int i = 0; i < 1'000; ++i) ASSERT_TRUE(answers[static_cast<std::size_t>(i)]) << i;

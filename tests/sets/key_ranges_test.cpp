@@ -6,12 +6,13 @@
 #include <forward_list>
 #include <list>
 #include <memory>
-#include <ranges>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <bloomery/bloomery.hpp>
+
+#include <tests/sets/made_range.hpp>
 
 namespace shop {
 struct Item {
@@ -49,9 +50,8 @@ void ranges_do_as_vectors(const Want& want) {
   EXPECT_EQ(listed.adds(), spanned.adds());
   EXPECT_EQ(listed.rules().form, KeyForm::text);
 
-  const auto made = std::views::iota(0, 5'000) |
-                    std::views::transform([](int i) { return "key " + std::to_string(i); });
-  const auto filtered = made | std::views::filter([](const auto& key) { return key.back() % 2; });
+  const auto filtered =
+      made_range<false>(0, 2'500, [](int i) { return "key " + std::to_string(2 * i + 1); });
   auto copy = filtered;  // cannot be gone through while it is const
   const std::vector<std::string> odd(copy.begin(), copy.end());
   EXPECT_EQ(listed.may_contain_all(filtered), spanned.may_contain_all(odd));
@@ -73,7 +73,7 @@ TEST(KeyRanges, OfTextsDoAsVectors) {
 
 TEST(KeyRanges, OfIntegersAreCheckedBeforeAnyIsAdded) {
   Set<TwoBitMap> map({.range = {0, 9'999}});
-  auto numbers = std::views::iota(0, 3'000) | std::views::transform([](int i) { return i * 3; });
+  const auto numbers = made_range(0, 3'000, [](int i) { return i * 3; });
   EXPECT_EQ(map.add_all(numbers), 3'000);
   EXPECT_EQ(map.add_all(numbers, Threads{2}), 0);
   EXPECT_EQ(map.count_of(2'997), 2);
