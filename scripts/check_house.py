@@ -54,7 +54,6 @@ SEES_KINDS = re.compile(
     r"include/bloomery/(detail/sets/)?kinds\.hpp$"
     r"|bloomery/sets/erased/any_(set\w*\.cpp|holder\.hpp)$"
 )
-READS_FOREIGN = re.compile(r"bloomery/storage/foreign\w*\.[ch]pp$")
 KERNEL = re.compile(r"bloomery/bits/kernels_\w+\.cpp$")
 # What callers compiled for their own CPU inline.
 NATIVE = [PUBLIC + "detail/bits/native_line.hpp", PUBLIC + "detail/bits/native_split.hpp"]
@@ -198,7 +197,6 @@ class House:
                     self.say(path, line, f"kinds never include each other, and {name} is a kind")
                 elif source.room in ["sets", "storage"] and not (
                     SEES_KINDS.match(path)
-                    or READS_FOREIGN.match(path)
                     or stem(path) in COMPOSITES
                     or stem(path) == stem(target)
                 ):
