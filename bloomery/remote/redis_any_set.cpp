@@ -85,6 +85,10 @@ struct RedisBody : AnySet::Body {
     }
     return not_there("be combined in place");
   }
+  Result<void> clear() override {
+    estimate_.reset();
+    return remote_->clear();
+  }
   Result<void> advance_to(std::uint64_t, std::uint64_t) override {
     return not_there("forget by time; give it a ttl= when it is made");
   }

@@ -206,6 +206,11 @@ class AnySet {
   Result<void> intersect(const AnySet& other);
   Result<void> subtract(const AnySet& other);   // exact maps only; unsound on Bloom filters
   Result<void> exclusive(const AnySet& other);  // xor; exact maps only
+  // Forgets every key, and the time of a window: the set is as when it was made, with the same plan
+  // (size, rate, range), hash and rules, and takes keys of any form again. On a server: for all
+  // clients. Code::unsupported on kinds that are built from all their keys. On an Error of memory
+  // nothing has changed.
+  Result<void> clear();
 
   // Of kinds that forget by time (window_bloom.hpp); others refuse. Any unit of time.
   Result<void> advance_to(std::uint64_t time, std::uint64_t span);

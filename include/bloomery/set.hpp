@@ -239,6 +239,10 @@ class Set {
   // other keys need, so there they are refused.
   Result<void> try_subtract(const Set& other) requires detail::Subtractable<K>;
   Result<void> try_exclusive(const Set& other) requires detail::Exclusive<K>;
+  // Forgets every key, and the time of a window: the set is as when it was made, with the same plan
+  // (size, rate, range), hash and rules, and takes keys of any form again. What grew gives memory
+  // back. An Error if the system refuses the memory to begin again; then nothing has changed.
+  Result<void> try_clear() requires detail::Clearable<K>;
 
 #if __cpp_exceptions
   // The same, with the Error thrown as a Failure.
@@ -249,6 +253,7 @@ class Set {
   void intersect(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
   void subtract(const Set& other) requires detail::Subtractable<K>;
   void exclusive(const Set& other) requires detail::Exclusive<K>;
+  void clear() requires detail::Clearable<K>;
   void advance_to(std::uint64_t time, std::uint64_t span) requires detail::Forgetting<K>;
 #endif
 

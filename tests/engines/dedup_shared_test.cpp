@@ -50,6 +50,7 @@ struct ServerBody : AnySet::Body {
   Result<std::size_t> remove(const AnyInputs&, bool*) override { return no(); }
   Result<void> count(const AnyInputs&, std::uint64_t*) const override { return no(); }
   Result<void> merge(Merge, const Body&) override { return no(); }
+  Result<void> clear() override { return no(); }
   Result<void> advance_to(std::uint64_t, std::uint64_t) override { return no(); }
   void cap_memory(std::uint64_t) override {}
   Result<std::uint64_t> best_fold(double) const override { return no(); }

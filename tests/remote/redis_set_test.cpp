@@ -306,6 +306,15 @@ TEST_F(RedisSetTest, WorksAsAnAnySet) {
   Answers in_copy(keys.size());
   ASSERT_TRUE(copy.may_contain_all(views(keys), in_copy.span()));
   EXPECT_EQ(in_copy.count(), keys.size());
+  // Cleared for every client; keys of another form may come then.
+  AnySet other = any_set_of(std::make_shared<RedisSet>(make("other")), KeyForm::text);
+  EXPECT_TRUE(other.add("a").value());
+  ASSERT_TRUE(other.clear());
+  EXPECT_EQ(other.adds(), 0u);
+  EXPECT_EQ(other.rules().form, KeyForm::none);
+  EXPECT_FALSE(other.may_contain("a").value());
+  EXPECT_FALSE(open("other").may_contain("a").value());
+  EXPECT_TRUE(other.add("a").value());
   // What reads from a server that is gone is an Error, and no number.
   const AnySet late = any_set_of(std::make_shared<RedisSet>(open("seen")), KeyForm::text);
   redis.kill();

@@ -55,6 +55,7 @@ struct AnySet::Body {
 
   // The other body is of the same kind.
   virtual Result<void> merge(Merge how, const Body& other) = 0;
+  virtual Result<void> clear() = 0;
   virtual Result<void> advance_to(std::uint64_t time, std::uint64_t span) = 0;
   virtual void cap_memory(std::uint64_t bytes) = 0;
   virtual Result<std::uint64_t> best_fold(double rate) const = 0;
@@ -110,6 +111,12 @@ inline Error takes_no_more(std::string_view kind) {
           "a " + std::string(kind) +
               " set holds the keys it was built from and takes no more; build it again from all "
               "keys, or choose a kind that can be added to, such as blocked"};
+}
+
+inline Error cannot_be_empty(std::string_view kind) {
+  return {Code::unsupported,
+          "a " + std::string(kind) +
+              " set is built from all its keys and cannot be cleared; build another one"};
 }
 
 }  // namespace detail

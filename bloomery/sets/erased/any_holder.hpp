@@ -117,6 +117,13 @@ struct Holder : AnySet::Body {
     return {};
   }
 
+  Result<void> clear() override {
+    if constexpr (Clearable<K>)
+      return held.clear();
+    else
+      return cannot_be_empty(K::id.name);
+  }
+
   // Keys of another sort than the kind takes.
   static Error wrong_keys(const AnyInputs& inputs) {
     if (std::holds_alternative<std::span<const Ordinal>>(inputs))

@@ -1,5 +1,5 @@
 // Keys of any type, made ready in detail/sets/any_set_keys.hpp, on their way into the body; whole
-// sets copied and compared.
+// sets copied, compared and cleared.
 #include <bloomery/any_set.hpp>
 
 #include <utility>
@@ -23,6 +23,14 @@ bool AnySet::equals(const AnySet& other) const {
   const auto mine = parts();
   const auto theirs = other.parts();
   return mine && theirs && same_bits(*mine, *theirs);
+}
+
+Result<void> AnySet::clear() {
+  if (body_ == nullptr) return moved_from_error();
+  if (auto cleared = body_->clear(); !cleared) return cleared;
+  rules_.form = input() == InputForm::ordinal ? KeyForm::number : KeyForm::none;
+  uuid_ = {};  // it names the content that is gone
+  return {};
 }
 
 bool AnySet::takes_wide_hashes() const { return body_ != nullptr && body_->row().wide_hashes; }

@@ -246,6 +246,14 @@ Result<void> BloomChain::intersect(const BloomChain&) {
                "and would be lost; build both as blocked with the same number of keys instead"};
 }
 
+Result<void> BloomChain::clear() {
+  const std::size_t before = links();
+  chain_->count.store(1, std::memory_order_release);
+  for (std::size_t i = 1; i < before; ++i) chain_->links[i].reset();
+  chain_->capped = false;
+  return newest().clear();
+}
+
 std::uint64_t BloomChain::bytes() const {
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < links(); ++i) sum += link(i).bytes();

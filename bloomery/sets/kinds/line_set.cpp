@@ -198,6 +198,25 @@ Result<void> LineSet<Law>::subtract(const LineSet& other) {
   return {};
 }
 
+// A set that was opened has a table for the keys that were there, perhaps smaller than its plan: it
+// keeps that one.
+template <class Law>
+Result<void> LineSet<Law>::clear() {
+  const typename Table::Size planned = planned_keys_ == 0
+                                           ? typename Table::Size{}
+                                           : Table::size_for(std::min(planned_keys_, most_keys));
+  if (table_.size().bytes() <= planned.bytes()) {
+    table_.clear();
+    return {};
+  }
+  Table first;
+  first.cap_bytes(table_.cap());
+  if (planned_keys_ != 0)
+    if (auto made = first.grow(planned); !made) return made;
+  table_ = std::move(first);
+  return {};
+}
+
 template <class Law>
 double LineSet<Law>::fill_ratio() const {
   const std::uint64_t slots = table_.size().slots();

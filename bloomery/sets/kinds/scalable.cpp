@@ -296,6 +296,17 @@ Result<void> Scalable::intersect(const Scalable& other) {
   return {};
 }
 
+Result<void> Scalable::clear() {
+  const auto first = plan({.keys = planned_keys_, .rate = rate_});
+  if (!first) return first.error();
+  auto table = QuotientTable::make(*first);
+  if (!table) return table.error();
+  table_ = std::move(*table);
+  room_ = room(*first);
+  adds_ = 0;
+  return {};
+}
+
 Error Scalable::full_error() const {
   return {Code::full, "the set cannot grow beyond its " + detail::shown_bytes(bytes()) +
                           ": the cap on its memory is reached, or the system gives no more"};

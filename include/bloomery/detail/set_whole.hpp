@@ -146,6 +146,15 @@ Result<void> Set<K>::try_exclusive(const Set& other) requires detail::Exclusive<
 }
 
 template <class K>
+Result<void> Set<K>::try_clear() requires detail::Clearable<K> {
+  if (!is_here()) return detail::moved_from_error();
+  if (auto cleared = body_.clear(); !cleared) return cleared;
+  gate_.clear();
+  if (notes_) notes_->uuid = {};  // it names the content that is gone
+  return {};
+}
+
+template <class K>
 template <detail::KeyOf<K> T>
 auto Set<K>::state(const T& key) const requires detail::Stateful<K> {
   using State = decltype(body_.kind().state({}));
@@ -216,6 +225,12 @@ template <class K>
 void Set<K>::exclusive(const Set& other) requires detail::Exclusive<K> {
   expect_here(other);
   try_exclusive(other).value();
+}
+
+template <class K>
+void Set<K>::clear() requires detail::Clearable<K> {
+  gate_.expect_here();
+  try_clear().value();
 }
 
 #endif

@@ -12,7 +12,7 @@
 // is noted, the hash is the fast one, and the shape of the set is simple. While keys wait for
 // memory, each instruction between two of them delays the next load (docs/benchmarks.md "One by
 // one"). A noted form stays noted, and neither hash nor shape ever changes: once the fast path is
-// open, it stays open.
+// open, it stays open until the set is cleared.
 // Threads: noted, is_here, expect_here, note_shared and expect_shared by any number at once; the
 //          rest as Set::add.
 // See:     key_forms_test.
@@ -103,6 +103,11 @@ class KeyGate {
                !noted.compare_exchange_weak(held, joined(held, given), std::memory_order_relaxed));
       open_for(given);
     }
+  }
+  // Of a set that was cleared: as at first.
+  void clear() {
+    noted_ = is_ranged ? KeyForm::number : KeyForm::none;
+    open_ = KeyForm::none;
   }
   // Of a set that was opened, or united with another.
   void take(KeyForm form) {

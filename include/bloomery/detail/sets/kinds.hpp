@@ -70,6 +70,12 @@ concept Exclusive = requires(Body<K> body) {
   body.exclusive(body);
 };
 
+// Can be emptied. What is built from all its keys cannot begin empty, and is built again instead.
+template <class K>
+concept Clearable = requires(Body<K> body) {
+  body.clear();
+};
+
 #if __cpp_exceptions
 // Throws std::invalid_argument for a want that no set can have, Failure for what else is wrong.
 template <class K>

@@ -311,6 +311,12 @@ class Owned {
     kind_.fill();
     ledger_.adds = counted_adds(most_adds() + 1);
   }
+  // Empty, as make() gave it: zeroed bytes are an empty set of any kind.
+  Result<void> clear() requires(!Buildable<K>) {
+    std::ranges::fill(memory_.bytes(), std::byte{0});
+    ledger_.adds = 0;
+    return {};
+  }
   void note_added_shared(std::size_t fresh) {
     std::atomic_ref(ledger_.adds).fetch_add(fresh, std::memory_order_relaxed);
   }

@@ -74,6 +74,9 @@ class BloomChain {
   // Refused: a key may be in different links of the two, and would be lost.
   Result<void> intersect(const BloomChain& other);
 
+  // Only the first link stays, empty.
+  Result<void> clear();
+
   std::size_t links() const { return chain_->count.load(std::memory_order_acquire); }
   const Link& link(std::size_t i) const { return *chain_->links[i]; }
   std::uint64_t bytes() const;

@@ -72,6 +72,9 @@ class LineSet {
   Result<void> intersect(const LineSet& other);
   Result<void> subtract(const LineSet& other);
 
+  // Gives back what it grew by. An Error when memory is refused; then nothing has changed.
+  Result<void> clear();
+
   std::uint64_t count() const { return table_.count(); }
   std::uint64_t bytes() const { return table_.bytes(); }
   std::uint64_t capacity() const { return planned_keys_; }

@@ -77,6 +77,9 @@ class Scalable {
   Result<void> unite(const Scalable& other);
   Result<void> intersect(const Scalable& other);
 
+  // Begins again with the first table. An Error when memory is refused; then nothing has changed.
+  Result<void> clear();
+
   const QuotientTable& table() const { return table_; }
   Shape shape() const { return table_.size(); }
   std::uint64_t bytes() const { return table_.memory().size(); }
