@@ -174,7 +174,12 @@ class Set {
   // Returns how many were there; `removed`, if not empty, is as long as the keys and tells which.
   template <detail::KeysOf<K> Keys>
   std::size_t remove_all(const Keys& keys,
-                         std::span<bool> removed = {}) requires detail::Removable<K>;
+                         std::span<bool> removed = {}) requires detail::Removable<K> {
+    return told(try_remove_all(keys, removed));
+  }
+  template <detail::KeysOf<K> Keys>
+  Result<std::size_t> try_remove_all(const Keys& keys,
+                                     std::span<bool> removed = {}) requires detail::Removable<K>;
 
   // How often the key was added: never too low, perhaps too high. An answer of most_count() means
   // that often or more.
@@ -186,7 +191,12 @@ class Set {
   // counts[i] tells of keys[i].
   template <detail::KeysOf<K> Keys>
   void counts(const Keys& keys,
-              std::span<std::uint64_t> counts) const requires detail::Countable<K>;
+              std::span<std::uint64_t> counts) const requires detail::Countable<K> {
+    told(try_counts(keys, counts));
+  }
+  template <detail::KeysOf<K> Keys>
+  Result<void> try_counts(const Keys& keys,
+                          std::span<std::uint64_t> counts) const requires detail::Countable<K>;
   std::uint64_t most_count() const requires detail::Countable<K> {
     return is_here() ? body_.kind().most_count() : 0;
   }
@@ -198,38 +208,82 @@ class Set {
   // (bit i % 64 of word i / 64 for key i). An integer outside the range of a map throws
   // std::out_of_range before any is added; a full set throws Failure and keeps those before.
   template <detail::KeysOf<K> Keys>
-  std::size_t add_all(const Keys& keys, std::span<bool> fresh = {});
+  std::size_t add_all(const Keys& keys, std::span<bool> fresh = {}) {
+    return told(try_add_all(keys, fresh));
+  }
   template <detail::KeysOf<K> Keys>
-  std::size_t add_all(const Keys& keys, std::span<std::uint64_t> fresh);
+  std::size_t add_all(const Keys& keys, std::span<std::uint64_t> fresh) {
+    return told(try_add_all(keys, fresh));
+  }
   // `fresh` becomes as long as the keys. Slower: its bits are written one by one.
   template <detail::KeysOf<K> Keys>
-  std::size_t add_all(const Keys& keys, std::vector<bool>& fresh);
+  std::size_t add_all(const Keys& keys, std::vector<bool>& fresh) {
+    return told(try_add_all(keys, fresh));
+  }
   // The same with several threads: same bytes, same count. Kinds that cannot be added to in this
   // way (parallel.hpp, and composites) and gathered keys are added by one.
   template <detail::KeysOf<K> Keys>
-  std::size_t add_all(const Keys& keys, Threads threads);
+  std::size_t add_all(const Keys& keys, Threads threads) {
+    return told(try_add_all(keys, threads));
+  }
   template <detail::NotKeysOf<K> Keys, class... Rest>
   void add_all(const Keys&, Rest&&...) = delete;  // needs a forward range of keys, see hash.hpp
+
+  // The same with an Error instead of an exception: Code::full (the keys before are in the set),
+  // and before any is added mismatch (keys of another form), out_of_range, bad_input (`fresh` is
+  // shorter than the keys).
+  template <detail::KeysOf<K> Keys>
+  Result<std::size_t> try_add_all(const Keys& keys, std::span<bool> fresh = {});
+  template <detail::KeysOf<K> Keys>
+  Result<std::size_t> try_add_all(const Keys& keys, std::span<std::uint64_t> fresh);
+  template <detail::KeysOf<K> Keys>
+  Result<std::size_t> try_add_all(const Keys& keys, std::vector<bool>& fresh);
+  template <detail::KeysOf<K> Keys>
+  Result<std::size_t> try_add_all(const Keys& keys, Threads threads);
 
   // The same by one thread, with the keys partitioned by cache line first (partition.hpp) at any
   // size; add_all does so itself where it pays.
   template <detail::KeysOf<K> Keys>
-  std::size_t add_all_by_lines(const Keys& keys) requires detail::OneLined<K>;
+  std::size_t add_all_by_lines(const Keys& keys) requires detail::OneLined<K> {
+    return told(try_add_all_by_lines(keys));
+  }
+  template <detail::KeysOf<K> Keys>
+  Result<std::size_t> try_add_all_by_lines(const Keys& keys) requires detail::OneLined<K>;
 
   // answers[i], or bit i % 64 of answers[i / 64], tells of keys[i]. Returns how many may be there.
   template <detail::KeysOf<K> Keys>
   std::size_t may_contain_all(const Keys& keys, std::span<bool> answers,
-                              Threads threads = {1}) const;
+                              Threads threads = {1}) const {
+    return told(try_may_contain_all(keys, answers, threads));
+  }
   template <detail::KeysOf<K> Keys>
   std::size_t may_contain_all(const Keys& keys, std::span<std::uint64_t> answers,
-                              Threads threads = {1}) const;
+                              Threads threads = {1}) const {
+    return told(try_may_contain_all(keys, answers, threads));
+  }
   // One answer for each key. Slower than the others, which write into memory that is there.
   template <detail::KeysOf<K> Keys>
-  std::vector<bool> may_contain_all(const Keys& keys) const;
+  std::vector<bool> may_contain_all(const Keys& keys) const {
+    return told(try_may_contain_all(keys));
+  }
   // How many of the keys may be there, without telling which. One thread partitions the keys by
   // cache line where that pays; several ask in the order of the keys.
   template <detail::KeysOf<K> Keys>
-  std::size_t count_may_contain(const Keys& keys, Threads threads = {1}) const;
+  std::size_t count_may_contain(const Keys& keys, Threads threads = {1}) const {
+    return told(try_count_may_contain(keys, threads));
+  }
+
+  // The same with an Error instead of an exception: Code::mismatch, bad_input.
+  template <detail::KeysOf<K> Keys>
+  Result<std::size_t> try_may_contain_all(const Keys& keys, std::span<bool> answers,
+                                          Threads threads = {1}) const;
+  template <detail::KeysOf<K> Keys>
+  Result<std::size_t> try_may_contain_all(const Keys& keys, std::span<std::uint64_t> answers,
+                                          Threads threads = {1}) const;
+  template <detail::KeysOf<K> Keys>
+  Result<std::vector<bool>> try_may_contain_all(const Keys& keys) const;
+  template <detail::KeysOf<K> Keys>
+  Result<std::size_t> try_count_may_contain(const Keys& keys, Threads threads = {1}) const;
 
   // Equal shape, hash and form of keys, or an Error that names what differs.
   Result<void> try_unite(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
@@ -350,15 +404,9 @@ class Set {
 
   // The slow path (key_gate.hpp); not inlined, so that the fast path stays short.
   template <class T, class Cpu>
-  [[gnu::noinline]] Added add_at_first(detail::PassedKey<T> key) {
-    gate_.note(detail::form_of<T, K>);
-    return body_.template add_lone<Cpu>(unchecked_input_of(key));
-  }
+  [[gnu::noinline]] Added add_at_first(detail::PassedKey<T> key);
   template <class T, class Cpu>
-  [[gnu::noinline]] bool ask_at_first(detail::PassedKey<T> key) const {
-    gate_.expect(detail::form_of<T, K>);
-    return body_.kind().template has_lone<Cpu>(unchecked_input_of(key));
-  }
+  [[gnu::noinline]] bool ask_at_first(detail::PassedKey<T> key) const;
 
   template <class T>
   Input input_of(const T& key) const {
@@ -366,37 +414,27 @@ class Set {
     return unchecked_input_of(key);
   }
 
+  // The value, or the Error thrown as an exception.
+  template <class T>
+  T told(Result<T> result) const;
   template <class Keys>
-  void expect_form_of() const {
-    gate_.expect(detail::form_of<std::ranges::range_value_t<Keys>, K>);
+  Result<void> check_form_of() const {
+    return gate_.check(detail::form_of<std::ranges::range_value_t<Keys>, K>);
   }
   template <class Keys>
-  void begin_adding(const Keys& keys);
+  Result<void> begin_adding(const Keys& keys);
   template <class Keys, class SinkAt>
-  std::size_t add_spans(const Keys& keys, SinkAt&& sink_at);
+  Result<std::size_t> add_spans(const Keys& keys, SinkAt&& sink_at);
   template <class Keys, class SinkAt>
   std::size_t ask_spans(const Keys& keys, Threads threads, SinkAt&& sink_at) const;
-
   template <class T>
   auto source(std::span<const T> keys) const {
     return detail::source_of(core(), keys, hasher_);
   }
-
   template <class T, class Sink>
-  std::size_t add_source(std::span<const T> keys, Sink&& sink) {
-    if constexpr (detail::Kind<K>)
-      return detail::counted_or_raised(body_.add_from(source(keys), sink));
-    else
-      return detail::counted_or_raised(detail::add_in_groups(body_, source(keys), sink));
-  }
-
+  Result<std::size_t> add_source(std::span<const T> keys, Sink&& sink);
   template <class T, class Sink>
-  std::size_t ask_source(std::span<const T> keys, Sink&& sink) const {
-    if constexpr (detail::Kind<K>)
-      return body_.ask_from(source(keys), sink);
-    else
-      return detail::ask_in_groups(body_, source(keys), sink);
-  }
+  std::size_t ask_source(std::span<const T> keys, Sink&& sink) const;
 
   detail::Body<K> body_;
   Hasher hasher_;

@@ -46,6 +46,27 @@ void use_a_set(const std::filesystem::path& path) {
   expect(!impossible && impossible.error().code == Code::impossible, "an impossible want");
 }
 
+// A set that can become full, and keys that do not fit it: Errors, although add_all would end the
+// program.
+void fill_a_set() {
+  auto set = Set<bloomery::Cuckoo>::make({.keys = 1000, .rate = 0.01});
+  if (!set) return expect(false, "make a cuckoo set");
+  std::vector<std::uint64_t> keys(10'000);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  const auto full = set->try_add_all(keys);
+  expect(!full && full.error().code == Code::full && set->may_contain(keys[0]), "try_add_all");
+  const auto other_form = set->try_add_all(std::vector<std::string>{"a"});
+  expect(!other_form && other_form.error().code == Code::mismatch, "keys of another form");
+  bool answer = false;
+  const auto room = set->try_may_contain_all(keys, {&answer, 1});
+  expect(!room && room.error().code == Code::bad_input, "too little room for answers");
+  auto map = Set<bloomery::Bitmap>::make({.range = {0, 9}});
+  if (!map) return expect(false, "make a map");
+  const auto outside = map->try_add_all(keys);
+  expect(!outside && outside.error().code == Code::out_of_range, "integers outside the range");
+  expect(set->try_clear().has_value() && !set->may_contain(keys[0]), "try_clear");
+}
+
 void use_every_kind() {
   std::vector<std::string> texts;
   for (int i = 0; i < 500; ++i) texts.push_back("key " + std::to_string(i));
@@ -89,6 +110,7 @@ int main(int argc, char** argv) {
   const std::filesystem::path path = argv[1];
   std::filesystem::remove(path);
   use_a_set(path);
+  fill_a_set();
   use_every_kind();
   plan_too_much();
   read_the_image(path);

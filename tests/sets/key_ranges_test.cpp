@@ -14,12 +14,12 @@
 
 #include <tests/sets/made_range.hpp>
 
-namespace shop {
+namespace depot {
 struct Item {
   int number;
 };
 inline int bloomery_key(const Item& item) { return item.number; }
-}  // namespace shop
+}  // namespace depot
 
 namespace bloomery::detail {
 namespace {
@@ -93,7 +93,7 @@ TEST(KeyRanges, OfIntegersAreCheckedBeforeAnyIsAdded) {
 
 TEST(KeyRanges, OfAProgramsOwnTypes) {
   Set<BlockedBloom> seen({.keys = 100, .rate = 1e-6});
-  const std::vector<shop::Item> items = {{1}, {2}, {1}};
+  const std::vector<depot::Item> items = {{1}, {2}, {1}};
   EXPECT_EQ(seen.add_all(items), 2);
   EXPECT_EQ(seen.rules().form, KeyForm::u64);
   EXPECT_EQ(seen.may_contain_all(std::vector<int>{1, 2, 3}),

@@ -155,6 +155,20 @@ Result<void> Set<K>::try_clear() requires detail::Clearable<K> {
 }
 
 template <class K>
+template <class T, class Cpu>
+Added Set<K>::add_at_first(detail::PassedKey<T> key) {
+  gate_.note(detail::form_of<T, K>);
+  return body_.template add_lone<Cpu>(unchecked_input_of(key));
+}
+
+template <class K>
+template <class T, class Cpu>
+bool Set<K>::ask_at_first(detail::PassedKey<T> key) const {
+  gate_.expect(detail::form_of<T, K>);
+  return body_.kind().template has_lone<Cpu>(unchecked_input_of(key));
+}
+
+template <class K>
 template <detail::KeyOf<K> T>
 auto Set<K>::state(const T& key) const requires detail::Stateful<K> {
   using State = decltype(body_.kind().state({}));

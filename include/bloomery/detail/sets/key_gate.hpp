@@ -13,8 +13,8 @@
 // memory, each instruction between two of them delays the next load (docs/benchmarks.md "One by
 // one"). A noted form stays noted, and neither hash nor shape ever changes: once the fast path is
 // open, it stays open until the set is cleared.
-// Threads: noted, is_here, expect_here, note_shared and expect_shared by any number at once; the
-//          rest as Set::add.
+// Threads: noted, is_here, check, expect_here, note_shared and expect_shared by any number at once;
+//          the rest as Set::add.
 // See:     key_forms_test.
 #pragma once
 
@@ -76,7 +76,16 @@ class KeyGate {
     if (!is_here()) [[unlikely]]
       throw_moved_from();
   }
-  // Throws Failure for a key of a form that could never be found.
+  // An Error for keys of a form that could never be found, or of a set that was moved from. Beside
+  // note_shared too.
+  Result<void> check(KeyForm given) const {
+    const KeyForm held = noted();
+    if (held == moved_from) return moved_from_error();
+    if constexpr (!is_ranged)
+      if (!forms_meet(held, given)) return wrong_form(held, given);
+    return {};
+  }
+  // The same, thrown: Failure, or std::logic_error.
   void expect(KeyForm given) const {
     if (noted_ != given) [[unlikely]]
       expect_form(noted_, given);

@@ -90,22 +90,21 @@ bool key_has_place(const K& kind, const T& key) {
 }
 
 // Exceptions are thrown out of line, so that adding a key stays short enough to be inlined.
+[[gnu::cold]] inline Error outside_error() {
+  return {Code::out_of_range, "the integer is outside the range of the map"};
+}
 [[noreturn, gnu::noinline, gnu::cold]] inline void throw_outside() {
-  detail::raise(std::out_of_range("the integer is outside the range of the map"));
+  detail::raise(std::out_of_range(outside_error().sentence));
 }
 [[noreturn, gnu::noinline, gnu::cold]] inline void throw_full() {
   detail::raise(Failure({Code::full, "the set is full and could not take the key"}));
 }
 
-template <class K, class T>
-void expect_place(const K& kind, const T& key) {
-  if (!key_has_place(kind, key)) throw_outside();
-}
-
-// The count, or the Error thrown as a Failure.
-inline std::size_t counted_or_raised(const Result<std::size_t>& counted) {
-  if (!counted) detail::raise(Failure(counted.error()));
-  return *counted;
+// An Error of a bulk verb as the exception that C++ users expect.
+[[noreturn, gnu::noinline, gnu::cold]] inline void throw_error(const Error& error) {
+  if (error.code == Code::out_of_range) detail::raise(std::out_of_range(error.sentence));
+  if (error.code == Code::bad_input) detail::raise(std::invalid_argument(error.sentence));
+  detail::raise(Failure(error));
 }
 
 // Throws Failure if the set was full.
@@ -114,9 +113,9 @@ inline Added accepted(Added added) {
   return added;
 }
 
-inline void expect_room(std::size_t room, std::size_t needed) {
-  if (room < needed)
-    detail::raise(std::invalid_argument("there is not room for one answer per key"));
+inline Result<void> check_room(std::size_t room, std::size_t needed) {
+  if (room >= needed) return {};
+  return Error{Code::bad_input, "there is not room for one answer per key"};
 }
 
 // Tells how often it has seen a key.

@@ -64,12 +64,13 @@ class Shard {
   // Adds all, which must lie in this shard; nothing is added if one does not.
   template <KeysOf<K> Keys>
   std::size_t add_all(const Keys& keys) {
-    with_range(keys, [&](auto& range) {
-      for (const auto& key : range)
-        mine(input_from<Hash, std::ranges::range_value_t<Keys>>(key, hasher_));
-      if (!std::ranges::empty(range))
-        gate_->note_shared(form_of<std::ranges::range_value_t<Keys>, K>);
-    });
+    const auto added = try_add_all(keys);
+    if (!added) throw_error(added.error());
+    return *added;
+  }
+  template <KeysOf<K> Keys>
+  Result<std::size_t> try_add_all(const Keys& keys) {
+    if (auto fitting = begin_adding(keys); !fitting) return fitting.error();
     K& kind = body_->kind();
     std::size_t fresh = 0;
     for_spans<Hash>(keys, hasher_, [&](std::size_t, auto span) {
@@ -89,11 +90,26 @@ class Shard {
 
  private:
   Hash mine(Hash hash) const {
-    if (body_->kind().shard_of(hash) != number_)
-      detail::raise(std::invalid_argument("the key lies in shard " +
-                                          std::to_string(body_->kind().shard_of(hash)) +
-                                          ", not in " + std::to_string(number_)));
+    if (auto fitting = check(hash); !fitting) throw_error(fitting.error());
     return hash;
+  }
+  Result<void> check(Hash hash) const {
+    const std::uint64_t place = body_->kind().shard_of(hash);
+    if (place == number_) return {};
+    return Error{Code::bad_input, "the key lies in shard " + std::to_string(place) + ", not in " +
+                                      std::to_string(number_)};
+  }
+  template <class Keys>
+  Result<void> begin_adding(const Keys& keys) {
+    using T = std::ranges::range_value_t<Keys>;
+    Result<void> fitting = {};
+    with_range(keys, [&](auto& range) {
+      for (const auto& key : range)
+        if (fitting) fitting = check(input_from<Hash, T>(key, hasher_));
+      if (fitting) fitting = gate_->check(form_of<T, K>);
+      if (fitting && !std::ranges::empty(range)) gate_->note_shared(form_of<T, K>);
+    });
+    return fitting;
   }
 
   Owned<K>* body_;
