@@ -151,8 +151,7 @@ class Hasher {
     if constexpr (UserKey<T>) {
       return wide(bloomery_key(key));
     } else if constexpr (IntegerKey<T>) {
-      const std::uint64_t word = widen(key);
-      return wide_of_bytes(&word, sizeof word);
+      return wide_of_word(widen(key));
     } else if constexpr (TextKey<T>) {
       const std::string_view text = key;
       return wide_of_bytes(text.data(), text.size());
@@ -197,12 +196,27 @@ class Hasher {
     return {detail::siphash13(bytes, length, key_)};
   }
 
-  WideHash wide_of_bytes(const void* bytes, std::size_t length) const {
-    if (mode_ == HashMode::fast) {
-      const detail::TwoWords both = detail::xxh3_128(bytes, length, seed_);
+  WideHash wide_of_word(std::uint64_t word) const {
+    if (mode_ == HashMode::fast) [[likely]] {
+      const detail::TwoWords both = detail::xxh3_128_of_word(word, seed_);
       return {both.high, both.low};
     }
-    // Two independent keyed halves: the second under the key with every bit inverted.
+    return hardened_wide_of_word(word);
+  }
+  [[gnu::noinline, gnu::cold]] WideHash hardened_wide_of_word(std::uint64_t word) const {
+    return hardened_wide_of_bytes(&word, sizeof word);
+  }
+  WideHash wide_of_bytes(const void* bytes, std::size_t length) const {
+    if (mode_ == HashMode::fast) [[likely]] {
+      detail::TwoWords both = detail::xxh3_128(bytes, length, seed_);
+      detail::keep_in_registers(both);
+      return {both.high, both.low};
+    }
+    return hardened_wide_of_bytes(bytes, length);
+  }
+  // Two independent keyed halves: the second under the key with every bit inverted.
+  [[gnu::noinline, gnu::cold]] WideHash hardened_wide_of_bytes(const void* bytes,
+                                                               std::size_t length) const {
     return {detail::siphash13(bytes, length, key_),
             detail::siphash13(bytes, length, SecretKey{~key_.low, ~key_.high})};
   }

@@ -61,6 +61,9 @@ TEST(Hasher, OfAnIntegerIsXxh3OfTheLinkedLibraryUnderManySeeds) {
     const std::uint64_t word = i % 7 == 0 ? random() >> (i % 64) : random();
     ASSERT_EQ(Hasher(seed)(word).bits, linked_xxh3(&word, sizeof word, seed))
         << "word " << word << ", seed " << seed;
+    const LinkedWide wide = linked_xxh3_wide(&word, sizeof word, seed);
+    ASSERT_EQ(Hasher(seed).wide(word), (WideHash{wide.high, wide.low}))
+        << "word " << word << ", seed " << seed;
   }
 }
 

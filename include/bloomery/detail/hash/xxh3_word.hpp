@@ -1,5 +1,5 @@
-// XXH3-64 of one 8-byte integer: the same values as libxxhash, which computes for each key again
-// what depends on the seed alone.
+// XXH3-64 and XXH3-128 of one 8-byte integer: the same values as libxxhash, which computes for each
+// key again what depends on the seed alone, and which a loop would have to call.
 //
 //    word --three rotations, xor flip(seed)--> --two multiplications--> hash
 //
@@ -10,6 +10,9 @@
 #pragma once
 
 #include <cstdint>
+
+#include <bloomery/detail/hash/mulhi.hpp>
+#include <bloomery/detail/hash/xxh3.hpp>
 
 namespace bloomery::inline v0::detail {
 
@@ -35,6 +38,27 @@ constexpr std::uint64_t xxh3_of_word(std::uint64_t word, std::uint64_t flip) {
   h ^= (h >> 35) + sizeof word;
   h *= xxh3_word_prime;
   return h ^ h >> 28;
+}
+
+// Bytes 16 to 23 of XXH3's secret, xor bytes 24 to 31.
+inline constexpr std::uint64_t xxh3_wide_secret = 0xc4f0'2334'4dc9'94ac;
+// The first prime of XXH64, plus four times the length; and the prime of the last mixing.
+inline constexpr std::uint64_t xxh3_wide_prime = 0x9e37'79b1'85eb'ca87 + 4 * sizeof(std::uint64_t);
+inline constexpr std::uint64_t xxh3_last_prime = 0x1656'6791'9e37'79f9;
+
+//    (word xor flip(seed)) * prime = high, low       each half then mixed with the other, and alone
+inline TwoWords xxh3_128_of_word(std::uint64_t word, std::uint64_t seed) {
+  const auto swapped = std::uint64_t{__builtin_bswap32(static_cast<std::uint32_t>(seed))} << 32;
+  const std::uint64_t keyed = word ^ (xxh3_wide_secret + (seed ^ swapped));
+  std::uint64_t low = keyed * xxh3_wide_prime;
+  std::uint64_t high = mulhi(keyed, xxh3_wide_prime) + 2 * low;
+  low ^= high >> 3;
+  low ^= low >> 35;
+  low *= xxh3_word_prime;
+  low ^= low >> 28;
+  high ^= high >> 37;
+  high *= xxh3_last_prime;
+  return {high ^ high >> 32, low};
 }
 
 }  // namespace bloomery::inline v0::detail
