@@ -11,18 +11,31 @@ function(bloomery_own_target target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
 endfunction()
 
+# What the suite compiles with the address sanitizer for the warnings alone, and does not run. The
+# libraries it links stay sanitized.
+function(bloomery_only_compiled target)
+  if(BLOOMERY_SANITIZE MATCHES "address")
+    target_compile_options(${target} PRIVATE -fno-sanitize=all -O0 -g0)
+  endif()
+endfunction()
+
 # bloomery_precompile(TARGET [HEADERS...])   what most files of the target read is read once
 # bloomery_precompile(TARGET AS OTHER)       with the precompiled headers of OTHER
 #
 # GCC 12 forgets that a precompiled header is a system header, and warns about what it inlines of
-# std::string. So not where warnings are errors, which also shows that each file includes what it
+# std::string. So not where its warnings are errors, which also shows that each file includes what it
 # uses; nor with shared libraries, whose options differ from one to the other.
 function(bloomery_precompile target)
-  if(BLOOMERY_WERROR OR BUILD_SHARED_LIBS OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(BUILD_SHARED_LIBS)
     return()
   endif()
-  target_compile_options(${target} PRIVATE
-    -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    if(BLOOMERY_WERROR)
+      return()
+    endif()
+    target_compile_options(${target} PRIVATE
+      -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+  endif()
   if(ARGC EQUAL 3 AND ARGV1 STREQUAL "AS")
     target_precompile_headers(${target} REUSE_FROM ${ARGV2})
   else()

@@ -99,26 +99,6 @@ TEST(Laws, BatchWithoutAnswersAddsTheSame) {
   });
 }
 
-TEST(Laws, SharedVerbsBySingleThreadEqualPlainOnes) {
-  for_all_kinds([]<class K>() {
-    if constexpr (adds_shared<K>) {
-      const Want want = want_for<K>(500);
-      Set<K> shared(want);
-      Set<K> plain(want);
-      for (std::uint64_t i = 0; i < 1'500; ++i) {
-        const std::uint64_t key = numbered<K>(want, i / 2);
-        ASSERT_EQ(shared.add_shared(key), plain.add(key)) << i;
-      }
-      for (std::uint64_t i = 0; i < 3'000; ++i) {
-        const std::uint64_t key = numbered<K>(want, i);
-        ASSERT_EQ(shared.may_contain_shared(key), plain.may_contain(key)) << i;
-      }
-      EXPECT_EQ(shared.adds(), plain.adds());
-      EXPECT_EQ(bits_of(shared), bits_of(plain));
-    }
-  });
-}
-
 TEST(Laws, SavedAndOpenedGivesTheSameAnswersAndTheSameBytes) {
   const ScratchDirectory scratch;
   for_all_kinds([&]<class K>() {

@@ -94,31 +94,6 @@ TEST(StaticLaws, TextHashesAndIntegersOfEveryWidthAreFound) {
   });
 }
 
-TEST(StaticLaws, BulkMaskThreadsAndOneByOneGiveTheSameAnswers) {
-  for_static_kinds([]<class K>() {
-    for (const double rate : {0.3, 0.01, 1.0 / 256, 1e-3, 1e-6}) {
-      const Set<K> set = built<K>(integers(0, 20'000), rate);
-      for (const std::size_t length : {0, 1, 63, 64, 65, 127, 128, 129, 1'000, 200'000}) {
-        SCOPED_TRACE(testing::Message() << length << " at " << rate);
-        const Keys asked = integers(length < 200'000 ? 19'900 : 0, length);
-        Bools bools(length);
-        const std::size_t there = set.may_contain_all(asked, bools);
-        EXPECT_EQ(there, bools.count());
-        std::vector<std::uint64_t> mask(words_for(length));
-        EXPECT_EQ(set.may_contain_all(asked, mask), there);
-        Bools by_threads(length);
-        EXPECT_EQ(set.may_contain_all(asked, by_threads, Threads{3}), there);
-        EXPECT_EQ(by_threads.copy(), bools.copy());
-        EXPECT_EQ(set.count_may_contain(asked), there);
-        for (std::size_t i = 0; i < length; ++i) {
-          ASSERT_EQ(bools[i], set.may_contain(asked[i])) << i;
-          ASSERT_EQ(bools[i], (mask[i / 64] >> (i % 64) & 1) != 0) << i;
-        }
-      }
-    }
-  });
-}
-
 // Fixed seeds; within five standard deviations of rate_now(), which is at most the rate asked.
 TEST(StaticLaws, StrangersPassAtTheRate) {
   for_static_kinds([]<class K>() {
@@ -212,26 +187,20 @@ TEST(StaticLaws, AFileOfOneKindIsRefusedByEveryOther) {
 }
 
 // Which keys there are decides the bytes, and nothing else. 2.2M keys are several shards of each.
-TEST(StaticLaws, OrderRepeatsThreadsAndScratchDoNotChangeTheBytes) {
+// Threads and scratch: static_thread_laws_test.cpp.
+TEST(StaticLaws, OrderAndRepeatsDoNotChangeTheBytes) {
   for_static_kinds([]<class K>() {
     for (const std::uint64_t number : {1, 5, 700, 40'000, 2'200'000}) {
       SCOPED_TRACE(number);
       Keys keys = integers(0, number);
-      const Want want{.rate = 0.01};
-      const FileBytes alone = bits_of(Set<K>::build(want, keys).value());
-      for (const unsigned threads : {2, 5})
-        EXPECT_EQ(bits_of(Set<K>::build(want, keys, Hasher{}, Threads{threads}).value()), alone);
-      Want capped = want;
-      capped.scratch_bytes = std::uint64_t{40} << 20;
-      EXPECT_EQ(bits_of(Set<K>::build(capped, keys, Hasher{}, Threads{2}).value()), alone);
+      const FileBytes in_order = bits_of(built<K>(keys));
       std::mt19937_64 random(number);
       std::shuffle(keys.begin(), keys.end(), random);
-      EXPECT_EQ(bits_of(Set<K>::build(want, keys).value()), alone);
+      EXPECT_EQ(bits_of(built<K>(keys)), in_order);
       for (std::uint64_t i = 0; i <= number / 2; ++i) keys.push_back(keys[random() % number]);
-      const auto repeated = Set<K>::build(want, keys).value();
-      EXPECT_EQ(bits_of(repeated), alone);
+      const auto repeated = built<K>(keys);
+      EXPECT_EQ(bits_of(repeated), in_order);
       EXPECT_EQ(repeated.adds(), number);
-      EXPECT_EQ(bits_of(Set<K>::build(capped, keys, Hasher{}, Threads{2}).value()), alone);
     }
   });
 }

@@ -35,6 +35,24 @@ void in_threads(Work&& work) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(ThreadLaws, SharedVerbsBySingleThreadEqualPlainOnes) {
+  for_shared_kinds([]<class K>() {
+    const Want want = want_for<K>(500);
+    Set<K> shared(want);
+    Set<K> plain(want);
+    for (std::uint64_t i = 0; i < 1'500; ++i) {
+      const std::uint64_t key = numbered<K>(want, i / 2);
+      ASSERT_EQ(shared.add_shared(key), plain.add(key)) << i;
+    }
+    for (std::uint64_t i = 0; i < 3'000; ++i) {
+      const std::uint64_t key = numbered<K>(want, i);
+      ASSERT_EQ(shared.may_contain_shared(key), plain.may_contain(key)) << i;
+    }
+    EXPECT_EQ(shared.adds(), plain.adds());
+    EXPECT_EQ(bits_of(shared), bits_of(plain));
+  });
+}
+
 TEST(ThreadLaws, OverlappingKeysAddedByManyThreadsAreAllThere) {
   for_shared_kinds([]<class K>() {
     constexpr std::uint64_t share = 6'000;
