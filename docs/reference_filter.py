@@ -8,7 +8,7 @@ import re
 import sys
 
 # Of a comment: what it says of threads, errors and limits is a paragraph of its own.
-HEADED = re.compile(r"^(Contract|Errors|Limits|See|Threads): +(.*)$")
+HEADED = re.compile(r"^(Contract|Errors|Example|Limits|See|Threads): *(.*)$")
 
 
 def plain(text):

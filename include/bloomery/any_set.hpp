@@ -1,14 +1,25 @@
-// A set whose kind is known only at run time: what the command line, Redis and files work with.
+// A set whose kind is known only at run time: from a file, a flag, a configuration.
 //
-//    auto set = AnySet::make("blocked", {.keys = 1000, .rate = 0.01});
-//    set->add_all(lines, fresh);          one indirect call per span, not per key
-//    if (*set->may_contain(line)) ...     one indirect call for this key: slower
+// Prefer Set<Kind> (set.hpp) where the kind is known when you compile: a single key then costs no
+// indirect call. Here each verb is one, for one key as for a whole span.
+//
+// Example:
+//    auto set = AnySet::make("blocked", {.keys = 1'000'000, .rate = 0.01});
+//    if (!set) return set.error();                 // its sentence says what to change
+//    const auto added = set->add_all(lines);       // one indirect call for all of them
+//    if (!added) return added.error();             // full, or keys of another form
+//    const auto there = set->may_contain(url);     // a Result<bool>
+//    if (there && *there) crawl(url);
+//    if (auto saved = set->save("lines.bloom"); !saved) return saved;
+//    const auto again = AnySet::open("lines.bloom");  // the file tells the kind
+//    if (!again) return again.error();
 //
 // Hashes text and integers itself, to 64 or 128 bits as its kind needs; exact maps take integers as
 // themselves. A text is refused by a set of integers or of hashes, and an integer by one of texts
 // (Code::mismatch): it would never be found.
 // Errors:  verbs return a Result, nothing is thrown but std::bad_alloc. After a move verbs return
 //          an Error and getters tell of an empty set: 0, false, no kind.
+// Limits:  those of its kind: docs/kinds.md. What a kind cannot do is an Error that says why.
 // Threads: one adds; any number may ask while nobody adds (docs/library.md).
 #pragma once
 

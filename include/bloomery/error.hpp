@@ -3,16 +3,29 @@
 //    Result<T>     a value or an Error
 //    Result<void>  done or an Error
 //
-//    auto set = Set<BlockedBloom>::make(want);
-//    if (!set) return set.error();
-//    set->try_unite(other).value();       throws the Error as a Failure, if there is one
+// Prefer the forms that return a Result (make, open, try_...) where a failure is ordinary, or where
+// there are no exceptions; the short verbs of Set, which throw, elsewhere.
+//
+// Example:
+//    #include <bloomery/set.hpp>
+//    auto set = Set<BlockedBloom>::make({.keys = 1'000, .rate = 0.01});
+//    if (!set) return set.error();                 // to the caller
+//    if (!set->add(url)) crawl(url);
+//    if (auto saved = set->try_save("seen.bloom"); !saved) {
+//      if (saved.error().code != Code::exists) return saved;
+//      crawl(saved.error().sentence);              // for people: names the file
+//    }
+//    set->try_save("seen.bloom").value();          // throws the Error as a Failure
 //
 // A Result is an inert value: it can be copied where T can, and it does nothing when it goes. The
 // compiler warns of a Result that a statement drops (nodiscard) and of one that gets a name and is
 // never read (warn_unused).
+// Errors:  value() throws a Failure. To read a Result that has no value, or the error of one that
+//          has, is a misuse (assert).
 // Limits:  without exceptions (-fno-exceptions) there is no value(): test the Result and read it
 //          with *.
 // Threads: a Result belongs to one thread at a time.
+// See:     docs/library.md "Errors".
 #pragma once
 
 #include <cassert>

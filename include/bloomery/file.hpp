@@ -4,7 +4,21 @@
 //    DurableFile  written without a name in the target's directory, synced, linked and renamed:
 //                 under the target's name is the old file or the new one, never half of one
 //
+// Prefer Set::save and Set::open for sets; these are for files of your own beside them.
+//
+// Example:
+//    auto out = DurableFile::create("report.txt", Overwrite::replace);
+//    if (!out) return out.error();                 // no right to write, no such directory
+//    const std::string text = "all is well";
+//    if (auto done = out->write(0, std::as_bytes(std::span(text))); !done) return done;
+//    if (auto done = out->commit(); !done) return done;  // only now it has its name
+//    auto in = StoredFile::open("report.txt");
+//    if (!in) return in.error();
+//    const auto bytes = in->copy();                // or map()
+//    if (!bytes) return bytes.error();
+//
 // Never truncated or written in place: SIGBUS would end processes that have the old file mapped.
+// Errors:  every verb returns a Result; the sentence names the file.
 // Limits:  a mapped file that somebody else shortens later still kills the reader, and one that
 //          somebody else overwrites in place may change under it: FileWatch tells afterwards, and a
 //          copy is safe. On a file system without O_TMPFILE, and in the moment of renaming, a

@@ -9,12 +9,26 @@
 //               database --found--> the row, also put into the cache
 //                          denied--> "no such row": the set was wrong
 //
-// Without it, keys that do not exist (an attack, a broken client) always miss the cache, and each
-// is a query.
+// Prefer it where keys that do not exist come often (an attack, a broken client): they always miss
+// the cache, and each is a query. Where nearly every key has a row it saves nothing.
+//
+// Example:
+//    struct Cache {                                // yours: Redis, memcached, a map
+//      Result<Cached<std::string>> get(int) { return Cached<std::string>{}; }
+//      Result<void> put(int, const std::string&) { return {}; }
+//    };
+//    Guard guard(Set<BlockedBloom>({.keys = 1'000'000, .rate = 0.01}));
+//    Cache cache;
+//    const auto database = [](int) -> Result<std::optional<std::string>> { return {"a row"}; };
+//    if (auto noted = guard.insert(42); !noted) return noted;  // before the row is written
+//    const auto row = guard.get(42, cache, database);
+//    if (row && *row) crawl(**row);                // 43 would not reach the database
 //
 // If the set is wrong: a key that no row has costs a query, at the rate of the set. A row whose key
 //          was not added to the set is HIDDEN: so every writer must call insert() before the row
 //          can be seen. GuardOptions::audit_every samples for hidden rows.
+// Errors:  get and insert return a Result, also if the set throws. A set or cache that fails is
+//          counted and bypassed; only a database that fails is an Error of get.
 // Limits:  a deleted row stays in the set and costs a query like a false positive; rebuild the set
 //          from time to time. A get that runs during the insert of its row may cache the row as
 //          absent: that is believed until the entry expires. Several threads that miss the same key
@@ -22,7 +36,7 @@
 // Threads: any number may call everything at once. Kinds with shared adds are used without a lock,
 //          and so is what declares `static constexpr bool safe_for_threads = true` (RedisPool).
 //          Anything else is locked while it is used, also a set that is a round trip away
-//          (RedisSet); no lock is held for cache or database.
+//          (RedisSet); no lock is held for cache or database. docs/library.md has the table.
 // See:     docs/jobs.md; guard_test; examples/cache_guard.cpp.
 #pragma once
 

@@ -4,16 +4,23 @@
 //    integers    --> the same, over 8 little-endian bytes, sign-extended
 //    integers    --> Ordinal, unhashed, for the exact maps
 //
-// A type of your own is a key once a function says which integer, text or bytes it is hashed as.
-// The function lies in the namespace of the type, where argument-dependent lookup finds it:
+// Prefer to give sets your keys and let them hash; hash yourself where several sets are asked for
+// one key. A type of your own is a key once a function says which integer, text or bytes it is
+// hashed as. The function lies in the namespace of the type, where argument-dependent lookup finds
+// it:
 //
+// Example:
+//    #include <bloomery/set.hpp>
 //    namespace shop {
 //    struct Item { std::uint32_t store; std::uint32_t number; };
 //    std::uint64_t bloomery_key(const Item& item) {
-//      return std::uint64_t{item.store} << 32 | item.number;
+//      return std::uint64_t{item.store} << 32 | item.number; }
 //    }
-//    }
-//    seen.add(shop::Item{7, 42});         the set holds integers, as after add(7 << 32 | 42)
+//    const Hasher hasher(7);                       // a seed; Hasher(secret) is hardened
+//    Set<BlockedBloom> seen({.keys = 1'000, .rate = 0.01}, hasher);
+//    seen.add(shop::Item{7, 42});                  // as add(7 << 32 | 42): the set holds integers
+//    const Hash hash = hasher(shop::Item{7, 42});
+//    if (seen.may_contain(hash)) crawl("seen");    // hashed once, asked of many sets
 //
 // It may return anything that is a key by itself: std::string_view, std::string,
 // std::array<std::byte, 12>. A struct is never hashed as it lies in memory: padding bytes differ
@@ -21,9 +28,11 @@
 //
 // The functions never change: a saved set is useless under another hash. The output of XXH3 is
 // frozen since libxxhash 0.8.0; hash_golden_test pins the values.
+// Errors:  none; a type without bloomery_key does not compile.
 // Limits:  `fast` does not protect against people who choose keys that collide; `hardened` does.
 //          64 bits: an absent key shares all of them with one of n keys with chance n / 2^64.
 // Threads: a Hasher is a value; any number may use one.
+// See:     docs/library.md "Keys".
 #pragma once
 
 #include <compare>

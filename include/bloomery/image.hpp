@@ -3,15 +3,27 @@
 //    0      superblock A    8192  directory        payloads, each on a 4096 boundary
 //    4096   superblock B    ...   chunk checksums  (2 MiB from 1 GiB on)
 //
+// Prefer Set::open, AnySet::open and their save; this is for programs that look at an image before
+// they make a set of it, or that only check it.
+//
+// Example:
+//    #include <bloomery/any_set.hpp>
+//    auto image = open_image("seen.bloom", {.verify = Verify::header});
+//    if (!image) return image.error();             // names the file, and what to do
+//    if (image->rules.form != KeyForm::text) return Error{Code::mismatch, "it holds no texts"};
+//    auto set = AnySet::from_parts(std::move(image->parts), image->hasher, image->rules);
+//    if (!set) return set.error();
+//
+//    const auto sound = verify_image("seen.bloom");  // every byte, without a secret key
+//    if (!sound) return sound.error();             // Code::damaged says where
+//
 // Sealed: written to a temporary file beside the target, synced, renamed; the target is the old
 // file or the new one, never half of it. Opened as a private mapping, or copied: changes stay in
 // memory until they are saved.
 // Every length and offset is checked before anything beyond the first 8 KiB is mapped or allocated,
 // and every byte is covered by a checksum or must be zero.
-//
-//    const auto image = open_image("seen.bloom");           most programs use Set::open instead
-//    if (!image) std::cerr << image.error().sentence;       names the file, and what to do
-//
+// Errors:  every function returns a Result; Code tells not_ours, unsupported, damaged, io and
+//          mismatch (a secret key) apart.
 // Limits:  checksums show damage, not malice: whoever can write the file can write the sums.
 // Threads: any number may open one file; one saves, the others have the old file or the new one.
 // See:     docs/format.md, byte by byte; image_damage_test flips every byte and tries every length.

@@ -1,13 +1,25 @@
 // What was done to the keys of a set before they were hashed. Stored with the set, so that a
 // program that prepares its keys differently from the builder gets an Error.
 //
-//    const auto set = AnySet::open("blocked.bloom");
-//    if (set->rules().form != KeyForm::text) ...            // it holds integers or hashes
-//    if (set->rules().normalisation == "url/1") ...         // normalise before you ask
+// Look at them where a set comes from somebody else: they say how to prepare a key before asking.
 //
+// Example:
+//    #include <bloomery/any_set.hpp>
+//    auto set = AnySet::open("blocked.bloom");
+//    if (!set) return set.error();
+//    if (set->rules().form != KeyForm::text)       // it holds integers or hashes
+//      return Error{Code::mismatch, std::string(name_of(set->rules().form))};
+//    if (set->rules().normalisation == "url/1")    // normalise before you ask (normalize.hpp)
+//      crawl(set->rules().made_from);
+//
+//    set->rules().normalisation = "case/1";        // a promise to those who open it later
+//    if (auto saved = set->save("other.bloom"); !saved) return saved;
+//
+// Errors:  none here; verbs that are given a key of another form return Code::mismatch.
 // Limits:  the form is checked by every verb; normalisation and strip_cr only where sets are merged
 //          and by the command: a program that asks must prepare its keys itself.
 // Threads: values.
+// See:     docs/library.md "Keys"; docs/normalize.md.
 #pragma once
 
 #include <cstdint>

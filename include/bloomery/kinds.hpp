@@ -1,7 +1,5 @@
 // Every kind of set there is: what K may be in Set<K>.
 //
-//    bloomery::Set<bloomery::BlockedBloom> seen({.keys = 10'000'000, .rate = 0.01});
-//
 //    Bitmap         integers in a range, exact, sorted output               1 bit an integer
 //    TwoBitMap      integers: never, once or more often                     2 bits an integer
 //    BlockedBloom   any keys, a known number, speed                         9.95 bits a key at 1 %
@@ -20,8 +18,24 @@
 //    HashSet        grows; keeps 128-bit hashes: no wrong answer            151 to 201
 //    Cascade        a block list and an allow list, no error on either      blocked and a list
 //
+// Prefer BlockedBloom where the number of keys is known, Scalable where it is not, HashSet where no
+// answer may be wrong, Bitmap for integers of a range; docs/kinds.md has the others.
+//
+// Example:
+//    #include <bloomery/set.hpp>
+//    Set<BlockedBloom> seen({.keys = 10'000'000, .rate = 0.01});
+//    Set<Scalable> growing({.rate = 0.01});        // no number of keys
+//    Set<HashSet> exact({});                       // neither number nor rate
+//    Set<Bitmap> taken({.range = {0, 9'999'999}});
+//    const auto listed = Set<Ribbon>::build({.rate = 0.001}, urls);  // all keys at once
+//    if (!listed) return listed.error();
+//    if (exact.contains(url)) crawl(url);          // only exact kinds have contains
+//    for (const std::uint64_t number : taken) crawl(std::to_string(number));
+//
 // Contract: a kind is arithmetic on bytes that Set lends it; use it through Set or AnySet. Its law
 // and its limits are in the header named beside it below; docs/kinds.md says which to take.
+// Errors:   what a kind cannot do does not compile (Set), or is an Error (AnySet).
+// Limits:   in the header of each kind.
 // Threads:  docs/library.md has one table of what may run beside what.
 #pragma once
 

@@ -1,11 +1,18 @@
 // Set<Kind>: the front door of the library. Owns its memory, hashes its keys, saves itself.
 //
+// Prefer it where the kind is known when you compile; AnySet (any_set.hpp) elsewhere. Which kind
+// when: docs/kinds.md; how to use it: docs/library.md.
+//
+// Example:
 //    bloomery::Set<bloomery::BlockedBloom> seen({.keys = 10'000'000, .rate = 0.01});
-//    if (seen.add(url)) crawl(url);             // true: surely new
+//    if (seen.add(url)) crawl(url);                // true: surely new
+//    const std::size_t fresh = seen.add_all(urls);  // many at once: several times as fast
+//    if (fresh > 0 && !seen.overfull()) seen.save("seen.bloom");
+//    if (!seen.may_contain("http://example.org/")) crawl("surely absent");
+//    seen.clear();                                 // empty again, as it was planned
 //
-// When to prefer which kind: docs/kinds.md. Keys are strings, byte spans and integers; a Hash goes
-// in as it is, if you hash yourself (its bits must be well mixed). Exact maps take integers only.
-//
+// Keys are strings, byte spans and integers; a Hash goes in as it is, if you hash yourself (its
+// bits must be well mixed). Exact maps take integers only.
 // Errors:  verbs throw; try_ forms, make(), build() and open() return; getters do neither. They
 //          throw std::invalid_argument for a want that no set can have, or too little room for
 //          answers, std::out_of_range for an integer outside a range, Failure for all else. Without
@@ -208,24 +215,16 @@ class Set {
   // (bit i % 64 of word i / 64 for key i). An integer outside the range of a map throws
   // std::out_of_range before any is added; a full set throws Failure and keeps those before.
   template <detail::KeysOf<K> Keys>
-  std::size_t add_all(const Keys& keys, std::span<bool> fresh = {}) {
-    return told(try_add_all(keys, fresh));
-  }
+  std::size_t add_all(const Keys& keys, std::span<bool> fresh = {});
   template <detail::KeysOf<K> Keys>
-  std::size_t add_all(const Keys& keys, std::span<std::uint64_t> fresh) {
-    return told(try_add_all(keys, fresh));
-  }
+  std::size_t add_all(const Keys& keys, std::span<std::uint64_t> fresh);
   // `fresh` becomes as long as the keys. Slower: its bits are written one by one.
   template <detail::KeysOf<K> Keys>
-  std::size_t add_all(const Keys& keys, std::vector<bool>& fresh) {
-    return told(try_add_all(keys, fresh));
-  }
+  std::size_t add_all(const Keys& keys, std::vector<bool>& fresh);
   // The same with several threads: same bytes, same count. Kinds that cannot be added to in this
   // way (parallel.hpp, and composites) and gathered keys are added by one.
   template <detail::KeysOf<K> Keys>
-  std::size_t add_all(const Keys& keys, Threads threads) {
-    return told(try_add_all(keys, threads));
-  }
+  std::size_t add_all(const Keys& keys, Threads threads);
   template <detail::NotKeysOf<K> Keys, class... Rest>
   void add_all(const Keys&, Rest&&...) = delete;  // needs a forward range of keys, see hash.hpp
 
@@ -253,25 +252,17 @@ class Set {
   // answers[i], or bit i % 64 of answers[i / 64], tells of keys[i]. Returns how many may be there.
   template <detail::KeysOf<K> Keys>
   std::size_t may_contain_all(const Keys& keys, std::span<bool> answers,
-                              Threads threads = {1}) const {
-    return told(try_may_contain_all(keys, answers, threads));
-  }
+                              Threads threads = {1}) const;
   template <detail::KeysOf<K> Keys>
   std::size_t may_contain_all(const Keys& keys, std::span<std::uint64_t> answers,
-                              Threads threads = {1}) const {
-    return told(try_may_contain_all(keys, answers, threads));
-  }
+                              Threads threads = {1}) const;
   // One answer for each key. Slower than the others, which write into memory that is there.
   template <detail::KeysOf<K> Keys>
-  std::vector<bool> may_contain_all(const Keys& keys) const {
-    return told(try_may_contain_all(keys));
-  }
+  std::vector<bool> may_contain_all(const Keys& keys) const;
   // How many of the keys may be there, without telling which. One thread partitions the keys by
   // cache line where that pays; several ask in the order of the keys.
   template <detail::KeysOf<K> Keys>
-  std::size_t count_may_contain(const Keys& keys, Threads threads = {1}) const {
-    return told(try_count_may_contain(keys, threads));
-  }
+  std::size_t count_may_contain(const Keys& keys, Threads threads = {1}) const;
 
   // The same with an Error instead of an exception: Code::mismatch, bad_input.
   template <detail::KeysOf<K> Keys>

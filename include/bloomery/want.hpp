@@ -1,14 +1,24 @@
 // Want: what a set is to hold. Every set is planned from one.
 //
-//    Want{.keys = 10'000'000, .rate = 0.01}                 approximate kinds
-//    Want{.rate = 0.01, .memory_bytes = 64 << 20}           as many keys as fit
-//    Want{.range = {.low = 0, .high = 99'999'999}}          exact maps of integers
-//
 // Any two of keys, rate and memory_bytes give the third; if all three are given, memory is a cap.
+// Prefer to give keys and rate where both are known; memory and rate where memory is what is short.
+//
+// Example:
+//    #include <bloomery/any_set.hpp>
+//    const Want usual{.keys = 10'000'000, .rate = 0.01};          // approximate kinds
+//    const Want in_64_mib{.rate = 0.01, .memory_bytes = 64 << 20};  // as many keys as fit
+//    const Want integers{.range = {.low = 0, .high = 99'999'999}};  // exact maps
+//    const auto set = AnySet::make("blocked", usual);
+//    if (!set) return set.error();                 // names the field and what to write instead
+//    const auto smaller = AnySet::make("blocked", in_64_mib);
+//    if (smaller && smaller->capacity() < usual.keys) crawl("fewer keys fit");
+//    const auto map = AnySet::make("bitmap", integers);
+//
 // Errors:  a Want is only a wish: Set<K>::make(want) returns an Error that names the field and what
 //          to write instead.
 // Limits:  rates from 1e-12 to 0.5.
 // Threads: a value.
+// See:     docs/kinds.md, which fields each kind uses.
 #pragma once
 
 #include <cstdint>

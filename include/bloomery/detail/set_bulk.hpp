@@ -219,4 +219,56 @@ Result<void> Set<K>::try_counts(
   return {};
 }
 
+// -- the short forms, which throw -----------------------------------------------------------------
+
+template <class K>
+template <detail::KeysOf<K> Keys>
+std::size_t Set<K>::add_all(const Keys& keys, std::span<bool> fresh) {
+  return told(try_add_all(keys, fresh));
+}
+
+template <class K>
+template <detail::KeysOf<K> Keys>
+std::size_t Set<K>::add_all(const Keys& keys, std::span<std::uint64_t> fresh) {
+  return told(try_add_all(keys, fresh));
+}
+
+template <class K>
+template <detail::KeysOf<K> Keys>
+std::size_t Set<K>::add_all(const Keys& keys, std::vector<bool>& fresh) {
+  return told(try_add_all(keys, fresh));
+}
+
+template <class K>
+template <detail::KeysOf<K> Keys>
+std::size_t Set<K>::add_all(const Keys& keys, Threads threads) {
+  return told(try_add_all(keys, threads));
+}
+
+template <class K>
+template <detail::KeysOf<K> Keys>
+std::size_t Set<K>::may_contain_all(const Keys& keys, std::span<bool> answers,
+                                    Threads threads) const {
+  return told(try_may_contain_all(keys, answers, threads));
+}
+
+template <class K>
+template <detail::KeysOf<K> Keys>
+std::size_t Set<K>::may_contain_all(const Keys& keys, std::span<std::uint64_t> answers,
+                                    Threads threads) const {
+  return told(try_may_contain_all(keys, answers, threads));
+}
+
+template <class K>
+template <detail::KeysOf<K> Keys>
+std::vector<bool> Set<K>::may_contain_all(const Keys& keys) const {
+  return told(try_may_contain_all(keys));
+}
+
+template <class K>
+template <detail::KeysOf<K> Keys>
+std::size_t Set<K>::count_may_contain(const Keys& keys, Threads threads) const {
+  return told(try_count_may_contain(keys, threads));
+}
+
 }  // namespace bloomery::inline v0

@@ -1,17 +1,30 @@
 // A set on Redis servers for programs with threads: a RedisSet for each thread in a call.
 //
-//    auto seen = RedisPool::open(*parse_redis_url("redis://host/0/seen"));
-//    Guard guard(std::move(*seen));                   // any number of threads
-//
 //    thread --borrows--> RedisSet --gives back--> idle
 //                 none idle: opens another, up to Options::connections; then waits for one
+//
+// Prefer it to RedisSet in a program with threads, and as the set of a Guard, which then takes no
+// lock; one thread alone is served better by a RedisSet.
+//
+// Example:
+//    const auto address = parse_redis_url("redis://host/0/seen");
+//    if (!address) return address.error();
+//    auto seen = RedisPool::open_or_make(*address, {.want = {.keys = 10'000'000, .rate = 0.01}});
+//    if (!seen) return seen.error();
+//    std::vector<std::jthread> crew;
+//    for (const std::string& page : urls)
+//      crew.emplace_back([&seen, &page] {
+//        const auto added = seen->add(page);       // a Result<RemoteAdd>
+//        if (added && *added != RemoteAdd::seen) crawl(page);
+//      });
 //
 // A server that does not answer costs each thread at most the deadline, once. After that, calls
 // fail immediately, except for one that tries the server from time to time (redis_circuits.hpp).
 //
 // If the set is wrong: as RedisSet.
+// Errors:  every verb returns a Result; Code::io: the server did not answer in time.
 // Limits:  the deadline is that of one command; a call that adds takes two or three of them.
-// Threads: any number, all verbs.
+// Threads: any number, all verbs (docs/library.md "What may run beside what").
 // See:     docs/scale.md "Servers with threads"; tests/remote/redis_pool_test.cpp.
 #pragma once
 

@@ -1,13 +1,21 @@
 // Commands on their way to Redis servers, as the bytes that are sent, and what became of each.
 //
+// For programs that send commands of their own through a RedisRouter; a RedisSet needs none.
+//
+// Example:
+//    #include <bloomery/redis/slots.hpp>
 //    RedisRequests requests;
-//    requests.add(slot, Effect::reads, "GETRANGE", key, 0, 63);
-//    router.run(requests, [&](std::size_t i, RedisReply& reply) { ... });
+//    requests.add(slot_of("hits"), Effect::writes, "INCRBY", "hits", 2);
+//    requests.add(slot_of("name"), Effect::reads, "GET", "name");
+//    crawl(requests.bytes(0));                     // *3 $6 INCRBY $4 hits $1 2
 //
-// Many of them are written only when they are sent, so that servers work meanwhile:
+//    // Many of them are written only when they are sent, so that servers work meanwhile:
+//    requests.plan(urls.size(), [&](std::size_t i, RedisRequests& one) {
+//      one.add(slot_of(urls[i]), Effect::reads, "GET", urls[i]);
+//    });
 //
-//    requests.plan(keys.size(), [&](std::size_t i, RedisRequests& one) { one.add(...); });
-//
+// Errors:  none here: fate of each request says what became of it (redis_router.hpp).
+// Limits:  what plan() writes must be the same whenever it is asked for.
 // Threads: one.
 #pragma once
 

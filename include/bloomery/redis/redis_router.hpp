@@ -4,10 +4,24 @@
 //        ^                      |
 //        +--- MOVED, ASK, TRYAGAIN, a node that is loading or gone: again, until the timeout
 //
+// Prefer RedisSet for sets; this is for other keys on the same servers, such as a cache beside it.
+//
+// Example:
+//    #include <bloomery/redis/slots.hpp>
+//    auto router = RedisRouter::connect({.host = "localhost"});
+//    if (!router) return router.error();
+//    RedisRequests requests;
+//    requests.add(slot_of("hits"), Effect::writes, "INCR", "hits");
+//    const auto done = router->run(requests, [](std::size_t i, RedisReply&) {
+//      if (i == 0) crawl("counted");               // the reply is hiredis's
+//    });
+//    if (!done && requests[0].fate == Fate::sent) crawl("it may have been counted");
+//
 // What a server refused was surely not done, and goes to the right one. What got no answer may have
 // been done: it is sent again, marked as `repeated`, and the caller must know what that means.
-// Gives up when no answer at all came for as long as the timeout; fates tell what was done. The
-// servers that did not answer are then left alone for a while (redis_circuits.hpp).
+// Errors:  gives up when no answer at all came for as long as the timeout; fates tell what was
+//          done. The servers that did not answer are then left alone for a while
+//          (redis_circuits.hpp).
 // Limits:  slots are looked up with CLUSTER SLOTS; nodes must be reachable under the addresses they
 //          tell. Answers to requests of one slot come in order unless one had to be sent again.
 // Threads: one.

@@ -1,7 +1,18 @@
 // Compressed input: gzip, bzip2, xz, zstd and lz4, recognised by their first bytes.
 //
-//    InputFile::open(path, open_decompressor)
-//    LineRules{.decode = open_decompressor}
+// Prefer it wherever a reader may be given a compressed file: what is not compressed is read as it
+// is, at no cost.
+//
+// Example:
+//    #include <bloomery/text/lines.hpp>
+//    auto reader = LineReader::open("access.log.zst", {.decode = open_decompressor});
+//    if (!reader) return reader.error();
+//    for (;;) {
+//      const auto batch = reader->next();
+//      if (!batch) return batch.error();           // damaged: the sentence names file and place
+//      if (batch->empty()) break;
+//      for (const std::string_view line : *batch) crawl(line);
+//    }
 //
 //    gzip    1f 8b 08, no reserved flag                             10 bytes
 //    bzip2   "BZh" and a digit 1 to 9, then the sign of a block
@@ -21,10 +32,11 @@
 //
 // Not through libarchive: version 3.6 does not check the CRC of gzip and takes garbage after a
 // member for the end (docs/dead_ends.md): both would lose lines silently.
+// Errors:  the reader that decodes returns them.
 // Limits:  an xz dictionary above 256 MiB or a zstd window above 128 MiB is refused with the
 //          command that decodes it, so that a few bytes cannot ask for gigabytes. A skippable
 //          frame at the start is taken for zstd.
-// Threads: as Decoder.
+// Threads: as Decoder: one stream, one thread.
 // See:     tests/engines/decompress_test.cpp, with files of the real programs.
 #pragma once
 

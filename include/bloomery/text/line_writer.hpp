@@ -1,15 +1,27 @@
 // Bytes out: gathered into big writes, to a lent descriptor or to a file of our own.
 //
-//    LineWriter out(STDOUT_FILENO, "standard output");
+// Prefer it to std::ofstream where a file must be the old one or the new one, and where an error of
+// the system must not be lost.
+//
+// Example:
 //    auto out = LineWriter::create("kept.txt", Overwrite::refuse);
+//    if (!out) return out.error();                 // Code::exists: there is such a file
+//    for (const std::string_view line : lines) {
+//      out->append(line);
+//      out->append("\n");
+//    }
+//    if (auto closed = out->close(); !closed) return closed;  // only now it has its name
+//
+//    LineWriter shown(1, "standard output");       // lent: it stays open
+//    shown.append("done\n");
+//    if (auto flushed = shown.flush(); !flushed && !shown.reader_gone()) return flushed;
 //
 // A created file is a DurableFile: it gets its name only when close() succeeds, so an interrupted
 // run leaves the old file. Devices and pipes are written in place. With an Encoder what is written
 // is compressed; a flush makes all of it readable where it is written in place, and close() ends
 // the stream.
-//
-// append() never fails: the first error of the system is kept, what follows is dropped, and flush()
-// and close() return that error. Check good() once per batch.
+// Errors:  append() never fails: the first error of the system is kept, what follows is dropped,
+//          and flush() and close() return that error. Check good() once per batch.
 // Limits:  a program that writes to pipes must ignore SIGPIPE, else the signal ends it before
 //          reader_gone() can be asked.
 // Threads: one writer, one thread.

@@ -1,18 +1,26 @@
 // Bytes in, lines out: a batch of views at a time, from one file or several in order.
 //
-//    Inputs inputs({"a.txt", "-"});                    no files: the standard input
+// Prefer it to std::getline where lines are many: no line is copied, and the batches are what the
+// bulk verbs of sets take.
+//
+// Example:
+//    #include <bloomery/set.hpp>
+//    Set<Compact> seen({});
+//    Inputs inputs({"a.txt", "-"});                // no files: the standard input
 //    for (;;) {
-//      auto batch = inputs.next();                     Result<span<const string_view>>
-//      if (!batch) return batch.error();
-//      if (batch->empty()) break;                      the end
-//      ...                                             views are good until the next next()
+//      const auto batch = inputs.next();           // views are good until the next next()
+//      if (!batch) return batch.error();           // names the file
+//      if (batch->empty()) break;                  // the end
+//      seen.add_all(*batch);
 //    }
+//    if (seen.adds() < inputs.lines_read()) crawl("some lines came twice");
 //
 //    buffer   | line \n line \n line \n begin of a li|      the rest moves to the front and the
 //               ^batch of views into it               ^     next block is read behind it
 //
 // A line ends at the delimiter or at the end of its file, never at the end of a buffer; it never
 // spans two files. NUL and all other bytes are ordinary. An empty file has no lines.
+// Errors:  next() returns them: a file that is missing, not readable, damaged.
 // Limits:  none on the length of a line but memory: the buffer grows for it, and an Error says so
 //          when the system refuses.
 // Threads: one reader, one thread.

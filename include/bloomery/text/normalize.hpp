@@ -7,11 +7,27 @@
 //    url/1     one spelling for one URL (url.hpp)
 //    crawl/1   one spelling for one page, as crawlers see it (url.hpp)
 //
+// Prefer it where one thing is spelled in several ways: normalise before add, and before asking.
+//
+// Example:
+//    #include <bloomery/any_set.hpp>
+//    auto set = AnySet::open("pages.bloom");
+//    if (!set) return set.error();
+//    const auto profile = Normalizer::find(set->rules().normalisation);  // "url/1"
+//    if (!profile) return profile.error();         // this version does not know it
+//    UrlScratch scratch;
+//    KeyRoom room;                                 // clear() it now and then
+//    const Normalized page = (*profile)("HTTP://Example.org:80/a", scratch, room);
+//    const auto there = set->may_contain(page.key);  // http://example.org/a
+//    if (there && !*there && page.fits) crawl(page.key);
+//
 // A profile never changes: sets on disks depend on it. Whatever would give another key for any
 // input is a new version, and the old one stays. For the same reason no profile depends on a table
 // that others change, such as that of Unicode.
 // If a key is not what the profile is for (not a URL, not an address), it is only trimmed.
 // Normalising twice is normalising once.
+// Errors:  find() refuses a profile that is not known, and names those that are.
+// Limits:  a key is good as long as what was given and the room that holds it.
 // Threads: a Normalizer is never changed: any number may use it, each with its own scratch.
 // See:     docs/normalize.md; tests/engines/normalize_test.cpp pins the keys.
 #pragma once

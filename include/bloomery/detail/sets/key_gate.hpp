@@ -80,10 +80,9 @@ class KeyGate {
   // note_shared too.
   Result<void> check(KeyForm given) const {
     const KeyForm held = noted();
-    if (held == moved_from) return moved_from_error();
-    if constexpr (!is_ranged)
-      if (!forms_meet(held, given)) return wrong_form(held, given);
-    return {};
+    if (held == given) [[likely]]
+      return {};
+    return check_slowly(held, given);
   }
   // The same, thrown: Failure, or std::logic_error.
   void expect(KeyForm given) const {
@@ -128,6 +127,12 @@ class KeyGate {
   static constexpr bool is_ranged = std::same_as<typename K::Input, Ordinal>;
   static constexpr auto moved_from = static_cast<KeyForm>(0xffff);  // in no file
 
+  [[gnu::noinline]] static Result<void> check_slowly(KeyForm held, KeyForm given) {
+    if (held == moved_from) return moved_from_error();
+    if constexpr (!is_ranged)
+      if (!forms_meet(held, given)) return wrong_form(held, given);
+    return {};
+  }
   static void expect_form(KeyForm held, KeyForm given) {
     if (held == moved_from) throw_moved_from();
     if constexpr (!is_ranged)

@@ -90,7 +90,7 @@ bool key_has_place(const K& kind, const T& key) {
 }
 
 // Exceptions are thrown out of line, so that adding a key stays short enough to be inlined.
-[[gnu::cold]] inline Error outside_error() {
+[[gnu::noinline, gnu::cold]] inline Error outside_error() {
   return {Code::out_of_range, "the integer is outside the range of the map"};
 }
 [[noreturn, gnu::noinline, gnu::cold]] inline void throw_outside() {
@@ -113,9 +113,13 @@ inline Added accepted(Added added) {
   return added;
 }
 
+[[gnu::noinline, gnu::cold]] inline Error no_room_error() {
+  return {Code::bad_input, "there is not room for one answer per key"};
+}
 inline Result<void> check_room(std::size_t room, std::size_t needed) {
-  if (room >= needed) return {};
-  return Error{Code::bad_input, "there is not room for one answer per key"};
+  if (room >= needed) [[likely]]
+    return {};
+  return no_room_error();
 }
 
 // Tells how often it has seen a key.
