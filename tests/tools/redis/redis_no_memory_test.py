@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A module whose C++ finds no memory replies with an error: the server and its filters live on.
+"""A module whose C++ finds no memory replies with an error, and a save in the background tells the
+log: the server and its filters live on.
 
     BLOOMERY_MODULE=path/to/bloomery.so FAILING_NEW_SHIM=path/to/failing_new.so \
         redis_no_memory_test.py
@@ -7,6 +8,7 @@
 import os
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -96,6 +98,31 @@ class NoMemory(unittest.TestCase):
                 with self.subTest(family=family, engine=engine):
                     self.check_family(family, engine)
         self.assertIsNone(self.server.process.poll())
+
+    def saved_in_background(self):
+        """What BGSAVE came to, as the server tells it."""
+        self.redis.ask("BGSAVE")
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            told = self.redis.ask("INFO", "persistence").decode().split("\r\n")
+            if "rdb_bgsave_in_progress:0" in told:
+                return next(line for line in told if line.startswith("rdb_last_bgsave_status"))
+            time.sleep(0.02)
+        return "it never ended"
+
+    def test_a_save_without_memory_ends_itself_and_leaves_the_server(self):
+        self.redis.ask("BF.INSERT", "old", "ITEMS", *MEMBERS)
+        self.assertEqual(self.saved_in_background(), "rdb_last_bgsave_status:ok")
+        saved = (self.server.directory / "dump.rdb").read_bytes()
+        self.switch.touch()
+        try:
+            self.assertEqual(self.saved_in_background(), "rdb_last_bgsave_status:err")
+        finally:
+            self.switch.unlink()
+        self.assertIn("a filter cannot be saved: not enough memory", self.server.log())
+        self.assertEqual((self.server.directory / "dump.rdb").read_bytes(), saved)
+        self.assertEqual(self.redis.ask("BF.MEXISTS", "old", *MEMBERS), [1] * len(MEMBERS))
+        self.assertEqual(self.saved_in_background(), "rdb_last_bgsave_status:ok")
 
 
 if __name__ == "__main__":

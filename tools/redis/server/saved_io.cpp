@@ -1,6 +1,6 @@
 #include <tools/redis/server/saved_io.hpp>
 
-#include <cstdlib>
+#include <new>
 #include <utility>
 
 namespace bloomery::redis {
@@ -8,8 +8,7 @@ namespace bloomery::redis {
 void SavedWriter::zeros(std::uint64_t count) {
   // Pages that are only read take no memory.
   HostBytes zeros = HostBytes::promised(count);
-  // The server cannot be told that saving has failed, and a file that cannot be loaded is worse.
-  if (count != 0 && !zeros.take()) std::abort();
+  if (count != 0 && !zeros.take()) throw std::bad_alloc();  // ends the save: caught.hpp
   bytes(zeros.text());
 }
 
