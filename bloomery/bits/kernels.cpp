@@ -263,6 +263,8 @@ const Kernels scalar_kernels{"scalar",
                              find_lines_one_by_one,
                              lines_add,
                              lines_ask,
+                             nullptr,
+                             nullptr,
                              round_mark,
                              round_has,
                              lone_mark,
@@ -271,6 +273,8 @@ const Kernels scalar_kernels{"scalar",
                              split_has,
                              split_add,
                              split_ask,
+                             nullptr,
+                             nullptr,
                              fuse_locate_one_by_one,
                              ribbon_ask_one_by_one,
                              ribbon_insert_by_fours,
@@ -293,8 +297,10 @@ const Kernels* kernels_named(const char* name) {
   if (std::strcmp(name, "scalar") == 0) return &scalar_kernels;
 #ifdef BLOOMERY_X86_KERNELS
   if (std::strcmp(name, "avx2") == 0)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") ? &avx2_kernels
-                                                                              : nullptr;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+                   __builtin_cpu_supports("popcnt")
+               ? &avx2_kernels
+               : nullptr;
   if (std::strcmp(name, "avx512") == 0) {
     const bool all = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&

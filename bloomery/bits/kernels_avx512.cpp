@@ -1,4 +1,5 @@
-// AVX-512 copies of the block laws (block.hpp). A line is one register of eight lanes.
+// The AVX-512 row: loops over keys around the block laws of line_ops.hpp and split_ops.hpp, and the
+// line law for eight keys at a time.
 #include <immintrin.h>
 
 #include <cstddef>
@@ -7,6 +8,8 @@
 #include <bloomery/bits/byte_places.hpp>
 #include <bloomery/bits/quotient_law.hpp>
 #include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/bits/line_ops.hpp>
+#include <bloomery/detail/bits/split_ops.hpp>
 #include <bloomery/detail/hash/odd_constants.hpp>
 #include <bloomery/detail/hash/xxh3_word.hpp>
 
@@ -23,11 +26,6 @@ inline std::uint64_t* line_at(const LinesView& view, std::uint64_t spread) {
 }
 
 // lane i, if taken: one bit of its 64; a rotate reads only the low six bits of its count
-// A word of 0 or 1 for each byte of a Round.
-inline __m512i turned_lanes(const Round& round) {
-  return _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(static_cast<long long>(round.turned)));
-}
-
 inline __m512i round_of(std::uint64_t remixed, __mmask8 lanes) {
   const __m512i which = _mm512_srlv_epi64(_mm512_set1_epi64(static_cast<long long>(remixed)),
                                           _mm512_setr_epi64(16, 22, 28, 34, 40, 46, 52, 58));
@@ -167,30 +165,16 @@ std::uint64_t lines_ask(const LinesView& view, const std::uint64_t* hashes, std:
   return lines_step(Verb::ask, view, hashes, n, ahead);
 }
 
-// One round of one key: remixed in the lanes where it is used. A permutation reads only the low
-// three bits of its places.
-inline __m512i lone_round(std::uint64_t hash, std::uint64_t constant, const Round& round) {
-  const __m512i remixed = _mm512_mullo_epi64(_mm512_set1_epi64(static_cast<long long>(hash)),
-                                             _mm512_set1_epi64(static_cast<long long>(constant)));
-  const __m512i words =
-      _mm512_sub_epi64(_mm512_srli_epi64(remixed, 13), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
-  return _mm512_rolv_epi64(
-      _mm512_permutexvar_epi64(words, turned_lanes(round)),
-      _mm512_srlv_epi64(remixed, _mm512_setr_epi64(16, 22, 28, 34, 40, 46, 52, 58)));
-}
+using Ops = LineOps<Avx512Cpu>;
 
 bool round_mark(std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
                 const Round& round) {
-  const __m512i before = _mm512_load_si512(line);
-  const __m512i after = _mm512_or_si512(before, lone_round(hash, constant, round));
-  _mm512_store_si512(line, after);
-  return _mm512_cmpneq_epi64_mask(before, after) != 0;
+  return Ops::round_mark(line, Ops::round_bits(hash, constant, round));
 }
 
 bool round_has(const std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
                const Round& round) {
-  const __m512i mask = lone_round(hash, constant, round);
-  return _mm512_cmpneq_epi64_mask(_mm512_and_si512(mask, _mm512_load_si512(line)), mask) == 0;
+  return Ops::round_has(line, Ops::round_bits(hash, constant, round));
 }
 
 bool lone_mark(const LoneView& view, std::uint64_t hash) {
@@ -201,47 +185,27 @@ bool lone_has(const LoneView& view, std::uint64_t hash) {
   return round_has(line_at(view.words, view.blocks, hash), hash, remix_constants[0], view.round);
 }
 
-inline __m256i* split_at(const SplitView& view, std::uint64_t hash) {
-  return reinterpret_cast<__m256i*>(view.words + 8 * (((hash >> 32) * view.blocks) >> 32));
-}
-
-[[gnu::always_inline]] inline void call_for(const SplitView& view, std::uint64_t hash) {
-  __builtin_prefetch(split_at(view, hash), 0, 2);
-}
-
-// word i: one bit of its 32; a rotate reads only the low five bits of its count
-inline __m256i split_mask(std::uint32_t low_half) {
-  const __m256i salts = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(split_salts));
-  const __m256i product = _mm256_mullo_epi32(_mm256_set1_epi32(static_cast<int>(low_half)), salts);
-  return _mm256_rolv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(product, 27));
-}
-
-[[gnu::always_inline]] inline bool mark_split(__m256i* at, __m256i mask) {
-  const __m256i block = _mm256_load_si256(at);
-  _mm256_store_si256(at, _mm256_or_si256(block, mask));
-  return _mm256_testc_si256(block, mask) == 0;
-}
-
-[[gnu::always_inline]] inline bool has_split(const __m256i* at, __m256i mask) {
-  return _mm256_testc_si256(_mm256_load_si256(at), mask) != 0;
+[[gnu::always_inline]] inline std::uint32_t* split_at(const SplitView& view, std::uint64_t hash) {
+  return view.words + 8 * (((hash >> 32) * view.blocks) >> 32);
 }
 
 bool split_mark(std::uint32_t* block, std::uint32_t low_half) {
-  return mark_split(reinterpret_cast<__m256i*>(block), split_mask(low_half));
+  return SplitWordsOps::mark(block, low_half);
 }
 
 bool split_has(const std::uint32_t* block, std::uint32_t low_half) {
-  return has_split(reinterpret_cast<const __m256i*>(block), split_mask(low_half));
+  return SplitWordsOps::has(block, low_half);
 }
 
 std::uint64_t split_add(const SplitView& set, const std::uint64_t* hashes, std::size_t n,
                         std::size_t ahead) {
   const SplitView view = set;
   std::uint64_t fresh = 0;
+#pragma GCC unroll 4
   for (std::size_t i = 0; i < n; ++i) {
-    call_for(view, hashes[i + ahead]);
-    const __m256i mask = split_mask(static_cast<std::uint32_t>(hashes[i]));
-    fresh |= std::uint64_t{mark_split(split_at(view, hashes[i]), mask)} << i;
+    __builtin_prefetch(split_at(view, hashes[i + ahead]), 0, 2);
+    const auto low_half = static_cast<std::uint32_t>(hashes[i]);
+    fresh |= std::uint64_t{SplitWordsOps::mark(split_at(view, hashes[i]), low_half)} << i;
   }
   return fresh;
 }
@@ -250,10 +214,11 @@ std::uint64_t split_ask(const SplitView& set, const std::uint64_t* hashes, std::
                         std::size_t ahead) {
   const SplitView view = set;
   std::uint64_t there = 0;
+#pragma GCC unroll 4
   for (std::size_t i = 0; i < n; ++i) {
-    call_for(view, hashes[i + ahead]);
-    const __m256i mask = split_mask(static_cast<std::uint32_t>(hashes[i]));
-    there |= std::uint64_t{has_split(split_at(view, hashes[i]), mask)} << i;
+    __builtin_prefetch(split_at(view, hashes[i + ahead]), 0, 2);
+    const auto low_half = static_cast<std::uint32_t>(hashes[i]);
+    there |= std::uint64_t{SplitWordsOps::has(split_at(view, hashes[i]), low_half)} << i;
   }
   return there;
 }
@@ -434,6 +399,8 @@ const Kernels avx512_kernels{"avx512",
                              find_lines,
                              lines_add,
                              lines_ask,
+                             nullptr,
+                             nullptr,
                              round_mark,
                              round_has,
                              lone_mark,
@@ -442,6 +409,8 @@ const Kernels avx512_kernels{"avx512",
                              split_has,
                              split_add,
                              split_ask,
+                             nullptr,
+                             nullptr,
                              fuse_locate,
                              ribbon_ask,
                              ribbon_insert_avx512,

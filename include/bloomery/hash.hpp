@@ -123,6 +123,8 @@ class Hasher {
 
   constexpr HashMode mode() const { return mode_; }
   constexpr std::uint64_t seed() const { return seed_; }
+  // What the kernels that hash integers need of the seed (xxh3_word.hpp).
+  constexpr std::uint64_t flip() const { return flip_; }
   constexpr SecretKey key() const { return key_; }
   friend constexpr bool operator==(const Hasher&, const Hasher&) = default;
 

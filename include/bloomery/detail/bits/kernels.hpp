@@ -1,7 +1,7 @@
 // The batch operations that are worth a SIMD copy: one table, one row per CPU family.
 //
 //    scalar    the law, compiled for any CPU
-//    avx2      kernels_avx2.cpp
+//    avx2      kernels_avx2.cpp: BMI2 and POPCNT too, as all these CPUs have
 //    avx512    kernels_avx512.cpp, kernels_avx512_ribbon.cpp: F, VL, DQ, BW, BMI2
 //              kernels_avx512_gfni.cpp: GFNI and VBMI too, else the law in its place
 //
@@ -52,6 +52,13 @@ struct LoneView {
 struct SplitView {
   std::uint32_t* words;  // 8 to a block
   std::uint64_t blocks;
+};
+
+// The next 64 integers of a fused step: to be hashed (xxh3_word.hpp) and prefetched.
+struct NextWords {
+  const std::uint64_t* keys;
+  std::uint64_t flip;     // of the seed
+  std::uint64_t* hashes;  // where they go
 };
 
 // A ribbon as the kernels see it, and where a hash has landed in it (ribbon.hpp).
@@ -111,6 +118,12 @@ struct Kernels {
                              std::size_t ahead);
   std::uint64_t (*lines_ask)(const LinesView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
+  // Fused steps: 64 hashes are used while the next integers are hashed and prefetched. nullptr in
+  // rows where hashing apart is as fast.
+  std::uint64_t (*lines_add_fused)(const LinesView&, const std::uint64_t* hashes,
+                                   const NextWords& next);
+  std::uint64_t (*lines_ask_fused)(const LinesView&, const std::uint64_t* hashes,
+                                   const NextWords& next);
   // One round of one key in one line: the bits of the hash remixed by this constant. mark sets them
   // and returns whether one of them was not set before; has returns whether all are set.
   bool (*round_mark)(std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
@@ -127,6 +140,10 @@ struct Kernels {
                              std::size_t ahead);
   std::uint64_t (*split_ask)(const SplitView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
+  std::uint64_t (*split_add_fused)(const SplitView&, const std::uint64_t* hashes,
+                                   const NextWords& next);
+  std::uint64_t (*split_ask_fused)(const SplitView&, const std::uint64_t* hashes,
+                                   const NextWords& next);
 
   // The slots of n <= 64 hashes; prefetches their memory.
   void (*fuse_locate)(const FuseView&, const std::uint64_t* hashes, std::size_t n, FuseSlots&);

@@ -5,7 +5,8 @@
 //
 // The law swaps halves, flips by the seed, then mixes by two more rotations. Rotations pass through
 // xor, so the flip can be mixed beforehand and the word be turned straight from memory.
-// Plain on purpose: the kernel files, which are compiled for wider CPUs, read the constants too.
+// Plain on purpose, and always inlined: the kernel files, which are compiled for wider CPUs, use it
+// too.
 // See: hash_test compares it with the installed library.
 #pragma once
 
@@ -20,7 +21,7 @@ namespace bloomery::inline v0::detail {
 inline constexpr std::uint64_t xxh3_word_secret = 0xc73a'b174'c5ec'd5a2;
 inline constexpr std::uint64_t xxh3_word_prime = 0x9fb2'1c65'1e98'df25;
 
-constexpr std::uint64_t turned_left(std::uint64_t word, unsigned bits) {
+[[gnu::always_inline]] constexpr std::uint64_t turned_left(std::uint64_t word, unsigned bits) {
   return word << bits | word >> (64 - bits);
 }
 
@@ -32,7 +33,8 @@ constexpr std::uint64_t xxh3_flip(std::uint64_t seed) {
   return flip ^ turned_left(flip, 49) ^ turned_left(flip, 24);
 }
 
-constexpr std::uint64_t xxh3_of_word(std::uint64_t word, std::uint64_t flip) {
+[[gnu::always_inline]] constexpr std::uint64_t xxh3_of_word(std::uint64_t word,
+                                                            std::uint64_t flip) {
   std::uint64_t h = turned_left(word, 32) ^ turned_left(word, 17) ^ turned_left(word, 56) ^ flip;
   h *= xxh3_word_prime;
   h ^= (h >> 35) + sizeof word;

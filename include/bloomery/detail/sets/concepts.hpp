@@ -17,6 +17,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include <bloomery/detail/bits/kernels.hpp>
 #include <bloomery/detail/sets/build/built.hpp>
 #include <bloomery/detail/sets/build/crew.hpp>
 #include <bloomery/detail/sets/build/hash_source.hpp>
@@ -172,6 +173,16 @@ concept Batched = Kind<S> &&
     requires(S s, const S asked, const typename S::Input* inputs, std::size_t n) {
   { s.add_step(inputs, n, n) } -> std::same_as<std::uint64_t>;
   { asked.ask_step(inputs, n, n) } -> std::same_as<std::uint64_t>;
+};
+
+// Can use a step of 64 hashes while the next integers are hashed and prefetched; fuses() tells
+// whether the CPU's kernels do it (kernels.hpp).
+template <class S>
+concept Fusing = Batched<S> &&
+    requires(S s, const S asked, const typename S::Input* inputs, const NextWords& next) {
+  { asked.fuses() } -> std::same_as<bool>;
+  { s.add_fused(inputs, next) } -> std::same_as<std::uint64_t>;
+  { asked.ask_fused(inputs, next) } -> std::same_as<std::uint64_t>;
 };
 
 // Keeps the slots of a step of up to 64 inputs between the prefetch and the asking; bit i of the

@@ -11,7 +11,8 @@
 //
 //    pipeline(kind, source, lookahead_for(kind), adding(kind), CountOnly{})
 //
-// Kinds with kernels of their own (Batched) are handed whole steps.
+// Kinds with kernels of their own (Batched) are handed whole steps; of integers also those that come
+// next, to be hashed in the same loop (Fusing).
 // Limits:  a kind that can be full (Bounded) may stop the pipeline, which tells where.
 // Threads: as the kind's add and may_contain.
 #pragma once
@@ -23,7 +24,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 #include <vector>
 
 #include <bloomery/detail/bits/kernels.hpp>
@@ -58,11 +58,12 @@ struct CutStep {
 };
 
 // Calls use(input) for the first n of the inputs, each after the input `ahead` places later was
-// prefetched; bit i of the answer is the result of use(inputs[i]). Not inlined, so that the loop
-// over the keys has all registers: inside the pipeline, asking a window took 1.4 times as long.
+// prefetched; bit i of the answer is the result of use(inputs[i]).
 template <class K, class Use>
-[[gnu::noinline]] std::uint64_t step_one_by_one(const K& kind, const typename K::Input* inputs,
-                                                std::size_t n, std::size_t ahead, Use&& use) {
+[[gnu::always_inline]] inline std::uint64_t step_one_by_one(const K& kind,
+                                                            const typename K::Input* inputs,
+                                                            std::size_t n, std::size_t ahead,
+                                                            Use&& use) {
   std::uint64_t answers = 0;
   for (std::size_t i = 0; i < n; ++i) {
     if constexpr (requires { kind.prefetch(kind.locate(inputs[i])); })
@@ -72,12 +73,38 @@ template <class K, class Use>
   return answers;
 }
 
+template <Batched K>
+struct AddSteps {
+  K& kind;
+  std::uint64_t operator()(const typename K::Input* inputs, std::size_t n,
+                           std::size_t ahead) const {
+    return kind.add_step(inputs, n, ahead);
+  }
+  std::uint64_t fused(const typename K::Input* inputs,
+                      const NextWords& next) const requires Fusing<K> {
+    return kind.add_fused(inputs, next);
+  }
+};
+
+template <Batched K>
+struct AskSteps {
+  const K& kind;
+  std::uint64_t operator()(const typename K::Input* inputs, std::size_t n,
+                           std::size_t ahead) const {
+    return kind.ask_step(inputs, n, ahead);
+  }
+  std::uint64_t fused(const typename K::Input* inputs,
+                      const NextWords& next) const requires Fusing<K> {
+    return kind.ask_fused(inputs, next);
+  }
+};
+
 // Adds n <= 64 inputs in order; `ahead` more follow them in the array. Bit i: input i was new.
 template <Addable K>
 auto adding(K& kind) {
   using Input = typename K::Input;
   if constexpr (Batched<K>)
-    return &K::add_step;
+    return AddSteps<K>{kind};
   else if constexpr (Bounded<K>)
     return [&kind](const Input* inputs, std::size_t n, std::size_t ahead) {
       CutStep step;
@@ -130,7 +157,7 @@ auto asking(const K& kind) {
   if constexpr (SlotKeeping<K>)
     return SlotAsker<K>(kind);
   else if constexpr (Batched<K>)
-    return &K::ask_step;
+    return AskSteps<K>{kind};
   else
     return [&kind](const Input* inputs, std::size_t n, std::size_t ahead) {
       return step_one_by_one(kind, inputs, n, ahead, [&](const Input& input) {
@@ -150,9 +177,10 @@ struct Piped {
 };
 
 // Calls take(inputs, n, ahead) -> answers for step after step, and sink(index of the first, n,
-// answers) for its answers; keys without a place have no for an answer. `take` is a member of the
-// kind, or anything that can be called; if it has begin(inputs, n), that is called for the first
-// inputs instead of a prefetch. `lookahead`: lookahead_of<K>() at most.
+// answers) for its answers; keys without a place have no for an answer. If `take` has
+// begin(inputs, n), that is called for the first inputs instead of a prefetch; if it has
+// fused(inputs, next) and the source has words, that is called for whole steps in the middle.
+// `lookahead`: lookahead_of<K>() at most.
 template <class K, KeySource<typename K::Input> Source, class Take, class Sink>
 Piped pipeline(K& kind, const Source& source, std::size_t lookahead, Take&& take, Sink&& sink) {
   using Input = typename K::Input;
@@ -172,21 +200,21 @@ Piped pipeline(K& kind, const Source& source, std::size_t lookahead, Take&& take
         call_for(inputs + lookahead, n + ahead - lookahead);
   };
   Piped piped;
-  // Takes the n inputs after those that were taken; true when all were.
-  const auto take_step = [&](const Input* inputs, std::size_t n, std::size_t ahead)
-      __attribute__((always_inline)) {
-    CutStep step{0, n};
-    if constexpr (std::is_member_function_pointer_v<std::decay_t<Take>>)
-      step.answers = (kind.*take)(inputs, n, ahead);
-    else if constexpr (std::same_as<decltype(take(inputs, n, ahead)), CutStep>)
-      step = take(inputs, n, ahead);
-    else
-      step.answers = take(inputs, n, ahead);
-    step.answers &= source.have_place(piped.taken, n);
-    piped.yes += static_cast<std::size_t>(std::popcount(step.answers));
-    sink(piped.taken, step.taken, step.answers);
+  // Notes the answers of a step of n inputs; true when all of them were taken.
+  const auto note = [&](const CutStep& step, std::size_t n) __attribute__((always_inline)) {
+    const std::uint64_t answers = step.answers & source.have_place(piped.taken, n);
+    piped.yes += static_cast<std::size_t>(std::popcount(answers));
+    sink(piped.taken, step.taken, answers);
     piped.taken += step.taken;
     return step.taken == n;
+  };
+  // Takes the n inputs after those that were taken.
+  const auto take_step = [&](const Input* inputs, std::size_t n, std::size_t ahead)
+      __attribute__((always_inline)) {
+    if constexpr (std::same_as<decltype(take(inputs, n, ahead)), CutStep>)
+      return note(take(inputs, n, ahead), n);
+    else
+      return note({take(inputs, n, ahead), n}, n);
   };
   if constexpr (requires { source.inputs(); }) {
     // The inputs lie there already.
@@ -202,6 +230,12 @@ Piped pipeline(K& kind, const Source& source, std::size_t lookahead, Take&& take
     // A window slides over the inputs: made, not yet used. It moves back to the start of its buffer
     // from time to time.
     std::array<Input, 5 * step_keys + lookahead_of<K>()> room;
+    constexpr bool fusing = requires(const NextWords& next, std::uint64_t(&words)[step_keys]) {
+      take.fused(room.data(), next);
+      source.words(0, words);
+    };
+    bool fuses = false;
+    if constexpr (fusing) fuses = kind.fuses() && source.hashed_by_kernels();
     std::size_t made = std::min(lookahead, size);
     source.make(0, made, room.data());
     call_for(room.data(), made);
@@ -211,10 +245,21 @@ Piped pipeline(K& kind, const Source& source, std::size_t lookahead, Take&& take
       if (window + lookahead + step_keys > room.data() + room.size())
         window = std::copy(window, window + (made - done), room.data()) - (made - done);
       const std::size_t more = std::min(lookahead + n, size - done) - (made - done);
-      source.make(made, more, room.data() + (window - room.data()) + (made - done));
-      made += more;
-      call_for_the_rest(window, n, made - done - n);
-      if (!take_step(window, n, made - done - n)) break;
+      Input* const place = room.data() + (window - room.data()) + (made - done);
+      if (fuses && more == step_keys) {
+        if constexpr (fusing) {
+          std::uint64_t words[step_keys];
+          const NextWords next{source.words(made, words), source.flip(),
+                               reinterpret_cast<std::uint64_t*>(place)};
+          note({take.fused(window, next), n}, n);
+        }
+        made += more;
+      } else {
+        source.make(made, more, place);
+        made += more;
+        call_for_the_rest(window, n, made - done - n);
+        if (!take_step(window, n, made - done - n)) break;
+      }
       done += n;
       window += n;
     }

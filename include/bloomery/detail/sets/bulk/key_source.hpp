@@ -74,6 +74,17 @@ class Integers {
   }
   std::uint64_t have_place(std::size_t, std::size_t) const { return detail::all_have_place; }
 
+  // For fused steps (kernels.hpp): a step of keys as words, in `room` unless they lie there as such.
+  bool hashed_by_kernels() const { return hasher_.mode() == HashMode::fast; }
+  std::uint64_t flip() const { return hasher_.flip(); }
+  const std::uint64_t* words(std::size_t first, std::uint64_t (&room)[step_keys]) const {
+    const T* keys = keys_.data() + first;
+    if constexpr (std::same_as<std::make_unsigned_t<T>, std::uint64_t>)
+      return reinterpret_cast<const std::uint64_t*>(keys);
+    for (std::size_t i = 0; i < step_keys; ++i) room[i] = Hasher::widen(keys[i]);
+    return room;
+  }
+
  private:
   std::span<const T> keys_;
   Hasher hasher_;

@@ -164,6 +164,13 @@ class BlockedBloom {
   std::uint64_t ask_step(const Hash* hashes, std::size_t n, std::size_t ahead) const {
     return kernels().lines_ask(view(), bare_words(hashes), n, ahead);
   }
+  bool fuses() const { return kernels().lines_add_fused != nullptr; }
+  std::uint64_t add_fused(const Hash* hashes, const NextWords& next) {
+    return kernels().lines_add_fused(view(), bare_words(hashes), next);
+  }
+  std::uint64_t ask_fused(const Hash* hashes, const NextWords& next) const {
+    return kernels().lines_ask_fused(view(), bare_words(hashes), next);
+  }
 
   // The larger a set is compared to the caches, the longer a line takes to arrive, and the fewer
   // prefetches fit before they delay each other (docs/dead_ends.md).
@@ -270,27 +277,13 @@ class BlockedBloom {
     return has_at<Cpu>(locate(hash));
   }
 
-  // Of shapes with more than 8 probes. Made when it is needed, so that small sets stay small.
-  Round second_round() const { return round_of(shape_.probes - 8, *lone_.round.row); }
-
-  // The remixes of a line are those for `use` and for the one after it.
   template <class Cpu>
   bool mark_line(std::uint64_t* at, Hash hash, std::size_t use) {
-    bool fresh = LineOps<Cpu>::round_mark(
-        at, LineOps<Cpu>::round_bits(hash.bits, remix_constants[use], lone_.round));
-    if (shape_.probes > 8)
-      fresh |= LineOps<Cpu>::round_mark(
-          at, LineOps<Cpu>::round_bits(hash.bits, remix_constants[use + 1], second_round()));
-    return fresh;
+    return mark_probes<Cpu>(at, hash.bits, use, lone_.round, shape_.probes);
   }
   template <class Cpu>
   bool line_has_all(const std::uint64_t* at, Hash hash, std::size_t use) const {
-    bool all = LineOps<Cpu>::round_has(
-        at, LineOps<Cpu>::round_bits(hash.bits, remix_constants[use], lone_.round));
-    if (shape_.probes > 8)
-      all &= LineOps<Cpu>::round_has(
-          at, LineOps<Cpu>::round_bits(hash.bits, remix_constants[use + 1], second_round()));
-    return all;
+    return has_probes<Cpu>(at, hash.bits, use, lone_.round, shape_.probes);
   }
 
   Shape shape_;

@@ -176,6 +176,13 @@ class Sharded {
     return step_one_by_one(*this, hashes, n, ahead,
                            [&](Hash hash) { return may_contain(locate(hash)); });
   }
+  bool fuses() const { return shape_.lines == 1 && whole_.fuses(); }
+  std::uint64_t add_fused(const Hash* hashes, const NextWords& next) {
+    return whole_.add_fused(hashes, next);
+  }
+  std::uint64_t ask_fused(const Hash* hashes, const NextWords& next) const {
+    return whole_.ask_fused(hashes, next);
+  }
 
   std::size_t lookahead_now() const { return whole_.lookahead_now(); }
   std::uint64_t lines() const { return whole_.lines(); }

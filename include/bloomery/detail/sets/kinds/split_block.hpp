@@ -137,6 +137,13 @@ class SplitBlock {
   std::uint64_t ask_step(const Hash* hashes, std::size_t n, std::size_t ahead) const {
     return kernels().split_ask(view(), bare_words(hashes), n, ahead);
   }
+  bool fuses() const { return kernels().split_add_fused != nullptr; }
+  std::uint64_t add_fused(const Hash* hashes, const NextWords& next) {
+    return kernels().split_add_fused(view(), bare_words(hashes), next);
+  }
+  std::uint64_t ask_fused(const Hash* hashes, const NextWords& next) const {
+    return kernels().split_ask_fused(view(), bare_words(hashes), next);
+  }
 
   // Two blocks to a cache line.
   std::uint64_t lines() const { return (shape_.blocks + 1) / 2; }

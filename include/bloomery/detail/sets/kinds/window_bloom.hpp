@@ -35,6 +35,7 @@
 #include <tuple>
 
 #include <bloomery/detail/bits/block.hpp>
+#include <bloomery/detail/bits/native_line.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/hash/budget.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
@@ -111,7 +112,9 @@ class WindowBloom {
   }
 
   WindowBloom(const Shape& shape, std::span<std::byte> lent)
-      : shape_(shape), words_(reinterpret_cast<std::uint64_t*>(lent.data())) {
+      : shape_(shape),
+        round_(round_of(std::min(shape.probes, 8U))),
+        words_(reinterpret_cast<std::uint64_t*>(lent.data())) {
     assert(lent.size() == bytes(shape) && "a filter is given exactly the bytes of its shape");
   }
 
@@ -126,13 +129,19 @@ class WindowBloom {
   }
 
   Added add(const Slot& slot) {
-    const LineMask mask = mask_of(slot);
-    if (!is_timed() && head().adds[head().current] == shape_.share &&
-        !line_has(line(slot.block, current()), mask))
-      return advance_and_add(slot, mask);
-    return add_to_current(slot, mask);
+    std::uint64_t* const newest = line(slot.block, current());
+    const bool in_newest = has(newest, slot);
+    const bool seen = in_newest | has(line(slot.block, 1 - current()), slot);
+    if (!in_newest) [[likely]] {
+      if (!is_timed() && head().adds[head().current] == shape_.share) [[unlikely]]
+        return advance_and_add(slot, seen);
+      add_to(newest, slot);
+    }
+    return added(!seen);
   }
-  bool may_contain(const Slot& slot) const { return any_has(slot.block, mask_of(slot)); }
+  bool may_contain(const Slot& slot) const {
+    return has(line(slot.block, 0), slot) | has(line(slot.block, 1), slot);
+  }
 
   // Begins the next generation, in the place of the oldest, which is forgotten.
   void advance() {
@@ -220,7 +229,8 @@ class WindowBloom {
   }
 
  private:
-  static constexpr std::uint32_t generations = 2;
+  static constexpr std::uint32_t generations =
+      2;  // so the one that is not current is 1 - current()
   static constexpr std::uint32_t once_most_generations = 5;  // the head has room for so many
   static constexpr std::uint64_t most_blocks = std::uint64_t{1} << 48;
   static constexpr std::uint64_t latest_slice = std::numeric_limits<std::uint64_t>::max() - 1;
@@ -239,33 +249,24 @@ class WindowBloom {
   std::uint64_t* line(std::uint64_t block, std::uint32_t generation) const {
     return words_ + (1 + block * generations + generation) * lanes_per_line;
   }
-  LineMask mask_of(const Slot& slot) const {
-    return line_mask(remix(slot.hash, 0), remix(slot.hash, 1), shape_.probes);
+  bool has(const std::uint64_t* at, const Slot& slot) const {
+    return has_probes<AnyCpu>(at, slot.hash.bits, 0, round_, shape_.probes);
   }
-  bool any_has(std::uint64_t block, const LineMask& mask) const {
-    bool found = false;
-    for (std::uint32_t g = 0; g < generations; ++g) found |= line_has(line(block, g), mask);
-    return found;
+  // The current generation: it did not have the key.
+  void add_to(std::uint64_t* at, const Slot& slot) {
+    mark_probes<AnyCpu>(at, slot.hash.bits, 0, round_, shape_.probes);
+    ++head().adds[current()];
   }
-
-  Added add_to_current(const Slot& slot, const LineMask& mask) {
-    const bool seen = any_has(slot.block, mask);
-    std::uint64_t* const at = line(slot.block, current());
-    if (!seen || !line_has(at, mask)) {
-      line_mark(at, mask);
-      ++head().adds[current()];
-    }
-    return added(!seen);
-  }
-  // Answered before the oldest generation is cleared: its keys were still there when this key came.
-  Added advance_and_add(const Slot& slot, const LineMask& mask) {
-    const bool seen = any_has(slot.block, mask);
+  // `seen` was asked before the oldest generation is cleared: its keys were still there when this
+  // key came.
+  Added advance_and_add(const Slot& slot, bool seen) {
     advance();
-    add_to_current(slot, mask);
+    add_to(line(slot.block, current()), slot);
     return added(!seen);
   }
 
   Shape shape_;
+  Round round_;
   std::uint64_t* words_;
 };
 
