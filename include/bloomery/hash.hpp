@@ -209,13 +209,11 @@ class Hasher {
 
   WideHash wide_of_word(std::uint64_t word) const {
     if (mode_ == HashMode::fast) [[likely]] {
-      const detail::TwoWords both = detail::xxh3_128_of_word(word, seed_);
+      detail::TwoWords both = detail::xxh3_128_of_word(word, seed_);
+      detail::keep_in_registers(both);
       return {both.high, both.low};
     }
-    return hardened_wide_of_word(word);
-  }
-  [[gnu::noinline, gnu::cold]] WideHash hardened_wide_of_word(std::uint64_t word) const {
-    return hardened_wide_of_bytes(&word, sizeof word);
+    return {hardened_of_word(word).bits, other_half_of_word(word)};
   }
   WideHash wide_of_bytes(const void* bytes, std::size_t length) const {
     if (mode_ == HashMode::fast) [[likely]] {
@@ -223,13 +221,16 @@ class Hasher {
       detail::keep_in_registers(both);
       return {both.high, both.low};
     }
-    return hardened_wide_of_bytes(bytes, length);
+    return {hardened_of_bytes(bytes, length).bits, other_half_of_bytes(bytes, length)};
   }
-  // Two independent keyed halves: the second under the key with every bit inverted.
-  [[gnu::noinline, gnu::cold]] WideHash hardened_wide_of_bytes(const void* bytes,
-                                                               std::size_t length) const {
-    return {detail::siphash13(bytes, length, key_),
-            detail::siphash13(bytes, length, SecretKey{~key_.low, ~key_.high})};
+  // The two halves are independent: the second under the key with every bit inverted. One call for
+  // each: a call that returns both would make the compiler keep them in memory, for fast hashes too.
+  [[gnu::noinline, gnu::cold]] std::uint64_t other_half_of_word(std::uint64_t word) const {
+    return other_half_of_bytes(&word, sizeof word);
+  }
+  [[gnu::noinline, gnu::cold]] std::uint64_t other_half_of_bytes(const void* bytes,
+                                                                 std::size_t length) const {
+    return detail::siphash13(bytes, length, SecretKey{~key_.low, ~key_.high});
   }
 
   HashMode mode_ = HashMode::fast;

@@ -129,11 +129,10 @@ bool LineSet<Law>::may_contain_shared(Input hash) const {
 }
 
 template <class Law>
-Added LineSet<Law>::grow_for(Input hash) {
-  if (may_contain(hash)) return Added::seen;
+bool LineSet<Law>::grow() {
   const typename Table::Size size =
       table_.next_size(table_.size().large ? Law::growing_part : Law::small_growing_part);
-  return size.lines != 0 && table_.grow(size) ? Added::fresh : Added::full;
+  return size.lines != 0 && table_.grow(size);
 }
 
 template <class Law>

@@ -5,12 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bloomery::inline v0::detail {
+#include <bloomery/detail/hash/mulhi.hpp>
 
-struct TwoWords {
-  std::uint64_t high;
-  std::uint64_t low;
-};
+namespace bloomery::inline v0::detail {
 
 // Pure: a loop that adds keys keeps what it knows of the set in registers across the call.
 [[gnu::pure]] std::uint64_t xxh3_64(const void* bytes, std::size_t length,
@@ -19,7 +16,7 @@ struct TwoWords {
 
 // GCC 12 otherwise stores the two words one by one and loads them as one vector. Such a load waits
 // until both stores have left the store buffer, behind the cache miss of the key before: looking up
-// texts one by one in a hash-set took twice as long.
+// keys one by one in a hash-set took up to twice as long.
 inline void keep_in_registers([[maybe_unused]] TwoWords& both) {
 #if __SIZEOF_POINTER__ == 8
   asm("" : "+r"(both.high), "+r"(both.low));

@@ -13,7 +13,6 @@
 #include <cstdint>
 
 #include <bloomery/detail/hash/mulhi.hpp>
-#include <bloomery/detail/hash/xxh3.hpp>
 
 namespace bloomery::inline v0::detail {
 
@@ -52,8 +51,8 @@ inline constexpr std::uint64_t xxh3_last_prime = 0x1656'6791'9e37'79f9;
 inline TwoWords xxh3_128_of_word(std::uint64_t word, std::uint64_t seed) {
   const auto swapped = std::uint64_t{__builtin_bswap32(static_cast<std::uint32_t>(seed))} << 32;
   const std::uint64_t keyed = word ^ (xxh3_wide_secret + (seed ^ swapped));
-  std::uint64_t low = keyed * xxh3_wide_prime;
-  std::uint64_t high = mulhi(keyed, xxh3_wide_prime) + 2 * low;
+  auto [high, low] = product_of(keyed, xxh3_wide_prime);
+  high += 2 * low;
   low ^= high >> 3;
   low ^= low >> 35;
   low *= xxh3_word_prime;

@@ -29,7 +29,7 @@ struct HashSetLaw {
   using Input = WideHash;
   using Lines = HashSetLines;
   static constexpr int hash_bits = 128;
-  static const WideHash& key_of(const WideHash& hash) { return hash; }
+  static WideHash key_of(WideHash hash) { return hash; }
   // Grows by 1/3, while it is small by 1/2: less costs time, more costs memory.
   static constexpr unsigned growing_part = 3;
   static constexpr unsigned small_growing_part = 2;

@@ -56,8 +56,10 @@ class LineSet {
   Result<Parts> parts() const;
 
   Added add(Input hash) {
-    if (!table_.has_room()) [[unlikely]]
-      if (const Added grown = grow_for(hash); grown != Added::fresh) return grown;
+    if (!table_.has_room()) [[unlikely]] {
+      if (may_contain(hash)) return Added::seen;
+      if (!grow()) return Added::full;
+    }
     return added(table_.add(Law::key_of(hash)));
   }
   Added add_shared(Input hash);
@@ -108,8 +110,8 @@ class LineSet {
 
   LineSet() = default;
 
-  // Added::seen if it is there, fresh when there is room now, full when memory or the cap refuses.
-  [[gnu::noinline]] Added grow_for(Input hash);
+  // False when memory or the cap refuses.
+  [[gnu::noinline]] bool grow();
   Error full_error() const;
   template <class Keep>
   void keep_if(Keep&& keep);
