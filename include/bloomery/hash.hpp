@@ -224,7 +224,8 @@ class Hasher {
     return {hardened_of_bytes(bytes, length).bits, other_half_of_bytes(bytes, length)};
   }
   // The two halves are independent: the second under the key with every bit inverted. One call for
-  // each: a call that returns both would make the compiler keep them in memory, for fast hashes too.
+  // each: if a call returned both, the compiler would keep them in memory, for fast hashes
+  // too.
   [[gnu::noinline, gnu::cold]] std::uint64_t other_half_of_word(std::uint64_t word) const {
     return other_half_of_bytes(&word, sizeof word);
   }

@@ -11,8 +11,8 @@
 //
 //    pipeline(kind, source, lookahead_for(kind), adding(kind), CountOnly{})
 //
-// Kinds with kernels of their own (Batched) are handed whole steps; of integers also those that come
-// next, to be hashed in the same loop (Fusing).
+// Kinds with kernels of their own (Batched) are handed whole steps; of integers also those that
+// come next, to be hashed in the same loop (Fusing).
 // Limits:  a kind that can be full (Bounded) may stop the pipeline, which tells where.
 // Threads: as the kind's add and may_contain.
 #pragma once
