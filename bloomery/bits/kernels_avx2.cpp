@@ -15,7 +15,7 @@
 namespace bloomery::inline v0::detail {
 namespace {
 
-using Ops = LineOps<Avx2Cpu>;
+using Ops = Avx2Line;
 
 // Always inlined below, so that each kernel is compiled for its verb and its shape alone.
 enum class Verb { add, ask };

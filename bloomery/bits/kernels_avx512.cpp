@@ -165,7 +165,7 @@ std::uint64_t lines_ask(const LinesView& view, const std::uint64_t* hashes, std:
   return lines_step(Verb::ask, view, hashes, n, ahead);
 }
 
-using Ops = LineOps<Avx512Cpu>;
+using Ops = Avx512Line;
 
 bool round_mark(std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
                 const Round& round) {

@@ -18,19 +18,13 @@
 #endif
 
 #include <bloomery/detail/bits/lane_runs.hpp>
-#include <bloomery/detail/bits/this_cpu.hpp>
 
 namespace bloomery::inline v0::detail {
 
 // RoundBits: the bits of a line that a hash, remixed by a constant, owns. Make them before the line
 // is located: then the product of hash and blocks may overwrite the register of the hash.
-template <class Cpu>
-struct LineOps;
-
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
-template <>
-struct LineOps<Avx512Cpu> {
-  static constexpr bool lines_are_inlined = true;
+struct Avx512Line {
   using RoundBits = __m512i;
   // Eight words, as a vector of words. The types of the intrinsics may alias anything, and so the
   // loop invariants too (steady.hpp).
@@ -74,9 +68,7 @@ struct LineOps<Avx512Cpu> {
 #endif
 
 #ifdef __AVX2__
-template <>
-struct LineOps<Avx2Cpu> {
-  static constexpr bool lines_are_inlined = true;
+struct Avx2Line {
   struct RoundBits {
     __m256i low;   // lanes 0 to 3
     __m256i high;  // lanes 4 to 7

@@ -27,6 +27,10 @@ inline Round round_of(unsigned probes, const Kernels& row = kernels()) {
   return {lane_runs.turned[probes], lane_runs.windows[probes], &row, probes};
 }
 
+// Makes, sets and asks the bits of a round (line_ops.hpp).
+template <class Cpu>
+struct LineOps;
+
 template <>
 struct LineOps<AnyCpu> {
   static constexpr bool lines_are_inlined = false;
@@ -48,6 +52,18 @@ struct LineOps<AnyCpu> {
     return bits.round.row->round_mark(line, bits.hash, bits.constant, bits.round);
   }
 };
+
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+template <>
+struct LineOps<Avx512Cpu> : Avx512Line {
+  static constexpr bool lines_are_inlined = true;
+};
+#elif defined(__AVX2__)
+template <>
+struct LineOps<Avx2Cpu> : Avx2Line {
+  static constexpr bool lines_are_inlined = true;
+};
+#endif
 
 // All the probes of a key in one line: the first round is given, a second one is made for shapes
 // with more than 8 probes when it is needed. The remixes are those for `use` and the one after it.

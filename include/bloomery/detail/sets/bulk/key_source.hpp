@@ -74,7 +74,7 @@ class Integers {
   }
   std::uint64_t have_place(std::size_t, std::size_t) const { return detail::all_have_place; }
 
-  // For fused steps (kernels.hpp): a step of keys as words, in `room` unless they are words already.
+  // For fused steps (kernels.hpp): a step of keys as words, in `room` or where they lie.
   bool hashed_by_kernels() const { return hasher_.mode() == HashMode::fast; }
   std::uint64_t flip() const { return hasher_.flip(); }
   const std::uint64_t* words(std::size_t first, std::uint64_t (&room)[step_keys]) const {
