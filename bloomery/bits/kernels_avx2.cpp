@@ -17,6 +17,9 @@ namespace {
 
 using Ops = Avx2Line;
 
+// A copy of its own: one symbol that several files share must not come from a file for a wider CPU.
+constexpr LaneRuns runs = lane_runs;
+
 // Always inlined below, so that each kernel is compiled for its verb and its shape alone.
 enum class Verb { add, ask };
 
@@ -34,8 +37,8 @@ struct Blocked {
   explicit Blocked(const LinesView& view)
       : words(view.words),
         blocks(view.blocks),
-        first{0, lane_runs.windows[rounds == 1 ? view.probes : 8], nullptr, 0},
-        second{0, lane_runs.windows[rounds == 1 ? 0 : view.probes - 8], nullptr, 0} {}
+        first{0, runs.windows[rounds == 1 ? view.probes : 8], nullptr, 0},
+        second{0, runs.windows[rounds == 1 ? 0 : view.probes - 8], nullptr, 0} {}
 
   // Always inlined: GCC takes a function whose only act is a prefetch for one without effect, and
   // drops the call (docs/dead_ends.md).
@@ -137,28 +140,44 @@ template <class Act>
   return view.probes <= 8 ? act(Blocked<2, 1>(view)) : act(Blocked<2, 2>(view));
 }
 
-template <Verb verb>
-std::uint64_t lines_step(const LinesView& view, const std::uint64_t* hashes, std::size_t n,
-                         std::size_t ahead) {
-  return by_shape(view, [&](const auto& set) { return step<verb>(set, hashes, n, ahead); });
+std::uint64_t lines_add(const LinesView& view, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  return by_shape(view, [&](const auto& set) { return step<Verb::add>(set, hashes, n, ahead); });
 }
 
-template <Verb verb>
-std::uint64_t lines_fused(const LinesView& view, const std::uint64_t* hashes,
-                          const NextWords& next) {
-  return by_shape(view, [&](const auto& set) { return fused_step<verb>(set, hashes, next); });
+std::uint64_t lines_ask(const LinesView& view, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  return by_shape(view, [&](const auto& set) { return step<Verb::ask>(set, hashes, n, ahead); });
 }
 
-template <Verb verb>
-std::uint64_t split_step(const SplitView& view, const std::uint64_t* hashes, std::size_t n,
-                         std::size_t ahead) {
-  return step<verb>(Split(view), hashes, n, ahead);
+std::uint64_t lines_add_fused(const LinesView& view, const std::uint64_t* hashes,
+                              const NextWords& next) {
+  return by_shape(view, [&](const auto& set) { return fused_step<Verb::add>(set, hashes, next); });
 }
 
-template <Verb verb>
-std::uint64_t split_fused(const SplitView& view, const std::uint64_t* hashes,
-                          const NextWords& next) {
-  return fused_step<verb>(Split(view), hashes, next);
+std::uint64_t lines_ask_fused(const LinesView& view, const std::uint64_t* hashes,
+                              const NextWords& next) {
+  return by_shape(view, [&](const auto& set) { return fused_step<Verb::ask>(set, hashes, next); });
+}
+
+std::uint64_t split_add(const SplitView& view, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  return step<Verb::add>(Split(view), hashes, n, ahead);
+}
+
+std::uint64_t split_ask(const SplitView& view, const std::uint64_t* hashes, std::size_t n,
+                        std::size_t ahead) {
+  return step<Verb::ask>(Split(view), hashes, n, ahead);
+}
+
+std::uint64_t split_add_fused(const SplitView& view, const std::uint64_t* hashes,
+                              const NextWords& next) {
+  return fused_step<Verb::add>(Split(view), hashes, next);
+}
+
+std::uint64_t split_ask_fused(const SplitView& view, const std::uint64_t* hashes,
+                              const NextWords& next) {
+  return fused_step<Verb::ask>(Split(view), hashes, next);
 }
 
 bool round_mark(std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
@@ -233,20 +252,20 @@ std::uint64_t quotient_ask(const QuotientView& view, const std::uint64_t* hashes
 const Kernels avx2_kernels{"avx2",
                            hash_words_one_by_one,
                            find_lines_one_by_one,
-                           lines_step<Verb::add>,
-                           lines_step<Verb::ask>,
-                           lines_fused<Verb::add>,
-                           lines_fused<Verb::ask>,
+                           lines_add,
+                           lines_ask,
+                           lines_add_fused,
+                           lines_ask_fused,
                            round_mark,
                            round_has,
                            lone_mark,
                            lone_has,
                            split_mark,
                            split_has,
-                           split_step<Verb::add>,
-                           split_step<Verb::ask>,
-                           split_fused<Verb::add>,
-                           split_fused<Verb::ask>,
+                           split_add,
+                           split_ask,
+                           split_add_fused,
+                           split_ask_fused,
                            fuse_locate_one_by_one,
                            ribbon_ask_one_by_one,
                            ribbon_insert_by_fours,

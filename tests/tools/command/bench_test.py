@@ -118,6 +118,31 @@ class Bench(unittest.TestCase):
         self.assertIn("scalar", rates)
         self.assertEqual(len(set(rates.values())), 1, rates)
 
+    def test_rows_are_those_that_the_cpu_has_and_all_have_every_operation(self):
+        rows = [row for row in ("scalar", "avx2", "avx512", "neon") if self.has_row(row)]
+        script = os.path.join(os.environ["BLOOMERY_SOURCE"], "bench", "rows.py")
+        command = [script, BINARY, "--keys", str(KEYS), "--rounds", "1", "--kind", "blocked"]
+        ran = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        cells = json.loads(ran.stdout)
+        self.assertEqual(
+            [(cell["kernels"], cell["operation"]) for cell in cells],
+            [(row, operation) for row in rows for operation in OPERATIONS],
+        )
+        for cell in cells:
+            self.assertEqual(cell["kind"], "blocked")
+            self.assertGreater(cell["ns"], 0)
+            self.assertGreater(cell["roofline_ratio"], 0)
+        table = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+        head = "| kind | operation | " + " | ".join(rows) + " |\n"
+        self.assertTrue(table.startswith(head), table)
+        self.assertEqual(table.count("\n"), 2 + len(OPERATIONS))
+
+    def has_row(self, row):
+        environment = {**os.environ, "BLOOMERY_CPU": row}
+        words = [BINARY, "bench", "--json", "--quick", "-n", "1000", "--kind", "blocked"]
+        return subprocess.run(words, env=environment, capture_output=True).returncode == 0
+
     def test_text_has_both_tables(self):
         ran = bloomery("bench", "--quick", "-n", 1000, "--kind", "blocked")
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))

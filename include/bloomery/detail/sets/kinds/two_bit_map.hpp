@@ -20,6 +20,7 @@
 #include <bloomery/detail/bits/member_iterator.hpp>
 #include <bloomery/detail/bits/packed.hpp>
 #include <bloomery/detail/bits/words.hpp>
+#include <bloomery/detail/hash/steady.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/shape_fields.hpp>
 #include <bloomery/hash.hpp>
@@ -64,6 +65,7 @@ class TwoBitMap {
 
   TwoBitMap(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape),
+        low_(shape.low),
         words_(reinterpret_cast<std::uint64_t*>(lent.data()), lent.size() / sizeof(std::uint64_t)) {
     assert(lent.size() == bytes(shape) && "a two-bit map is given exactly the bytes of its shape");
   }
@@ -73,7 +75,7 @@ class TwoBitMap {
 
   Slot locate(Ordinal n) const {
     assert(in_range(n) && "an integer outside the range has no state; ask in_range first");
-    return {n.value - shape_.low};
+    return {n.value - low_};
   }
   [[gnu::always_inline]] void prefetch(Slot slot) const {
     __builtin_prefetch(&words_[slot.state / 32], 0, 2);
@@ -223,6 +225,7 @@ class TwoBitMap {
   }
 
   Shape shape_;
+  Steady low_;  // of the shape
   Words words_;
 };
 

@@ -131,7 +131,8 @@ class WindowBloom {
   Added add(const Slot& slot) {
     std::uint64_t* const newest = line(slot.block, current());
     const bool in_newest = has(newest, slot);
-    const bool seen = in_newest | has(line(slot.block, 1 - current()), slot);
+    const bool in_oldest = has(line(slot.block, 1 - current()), slot);
+    const bool seen = in_newest || in_oldest;
     if (!in_newest) [[likely]] {
       if (!is_timed() && head().adds[head().current] == shape_.share) [[unlikely]]
         return advance_and_add(slot, seen);
@@ -140,7 +141,10 @@ class WindowBloom {
     return added(!seen);
   }
   bool may_contain(const Slot& slot) const {
-    return has(line(slot.block, 0), slot) | has(line(slot.block, 1), slot);
+    // Both are asked: no branch on loaded bits.
+    const bool in_first = has(line(slot.block, 0), slot);
+    const bool in_second = has(line(slot.block, 1), slot);
+    return in_first || in_second;
   }
 
   // Begins the next generation, in the place of the oldest, which is forgotten.
