@@ -19,7 +19,6 @@
 
 #include <bloomery/detail/bits/member_iterator.hpp>
 #include <bloomery/detail/bits/words.hpp>
-#include <bloomery/detail/hash/steady.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/shape_fields.hpp>
 #include <bloomery/hash.hpp>
@@ -61,7 +60,6 @@ class Bitmap {
 
   Bitmap(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape),
-        low_(shape.low),
         words_(reinterpret_cast<std::uint64_t*>(lent.data()), lent.size() / sizeof(std::uint64_t)) {
     assert(lent.size() == bytes(shape) && "a bitmap is given exactly the bytes of its shape");
   }
@@ -71,7 +69,7 @@ class Bitmap {
 
   Slot locate(Ordinal n) const {
     assert(in_range(n) && "an integer outside the range has no bit; ask in_range first");
-    return {n.value - low_};
+    return {n.value - shape_.low};
   }
   [[gnu::always_inline]] void prefetch(Slot slot) const {
     __builtin_prefetch(&words_[slot.bit / word_bits], 0, 2);
@@ -186,7 +184,6 @@ class Bitmap {
   }
 
   Shape shape_;
-  Steady low_;  // of the shape
   Words words_;
 };
 
