@@ -1,4 +1,5 @@
-// The line law (block.hpp) in the registers of a CPU family: the only vector text of it.
+// The line law (block.hpp) of one key in the registers of a CPU family. kernels_avx512.cpp has a
+// second form, for eight keys at a time.
 //
 //    AVX-512   a line is one register of eight lanes
 //    AVX2      a line is two halves of four lanes
