@@ -6,7 +6,7 @@
 BENCH_INSTRUCTIONS is the program of that name (scripts/bench --instructions builds it). Counts are
 exact and repeat: they depend on the compiler, not on the machine or its load. Hashing the key and
 the loop around it are counted too. Debian 12's valgrind knows no AVX-512, so the rows are scalar
-and avx2; on a CPU without AVX2 only scalar.
+and avx2, on aarch64 scalar and neon; on a CPU without AVX2 only scalar.
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 KEYS = 4096
-ROWS = ["scalar", "avx2"]
+ROWS = ["scalar", "neon" if os.uname().machine == "aarch64" else "avx2"]
 # As the enums of programs/instructions.cpp count them: (operation, sort of keys), and the column.
 COLUMNS = {
     (0, 0): "add",

@@ -1,12 +1,12 @@
 #include <bench/machine.hpp>
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include <bloomery/detail/bits/caches.hpp>
 #include <bloomery/detail/bits/kernels.hpp>
 #include <tools/inside.hpp>
 
@@ -35,20 +35,6 @@ std::uint64_t told(int name) {
   return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
-// The cache of this level that the first core uses. Not sysconf, which on virtual machines has told
-// ten times as much as there is.
-std::uint64_t cache_bytes(unsigned level) {
-  for (unsigned index = 0; index < 8; ++index) {
-    const std::string place = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/", index);
-    unsigned here = 0;
-    std::uint64_t kibibytes = 0;
-    std::ifstream(place + "level") >> here;
-    std::ifstream(place + "size") >> kibibytes;  // "1024K"
-    if (here == level) return kibibytes * 1024;
-  }
-  return 0;
-}
-
 // "always [madvise] never": the one in brackets.
 std::string huge_page_setting() {
   std::string line;
@@ -69,8 +55,9 @@ Machine this_machine() {
   machine.memory_bytes = told(_SC_PHYS_PAGES) * told(_SC_PAGESIZE);
   machine.free_bytes = kibibytes_in("/proc/meminfo", "MemAvailable");
   if (machine.free_bytes == 0) machine.free_bytes = machine.memory_bytes;
-  machine.l2_bytes = cache_bytes(2);
-  machine.l3_bytes = cache_bytes(3);
+  const Caches found = caches_told_in("/sys/devices/system/cpu/cpu0/cache");
+  machine.l2_bytes = found.second;
+  machine.l3_bytes = found.shared;
   machine.huge_pages = huge_page_setting();
   machine.kernels = kernels().name;
   return machine;

@@ -67,7 +67,10 @@ MOST_COLUMNS = 100
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 INTRINSIC_HEADER = re.compile(r"(\w*intrin\.h|arm_neon\.h)$")
-INTRINSIC = re.compile(r"\b(_mm\d*_\w+|__m(?:128|256|512)[di]?|__mmask\d+)\b")
+INTRINSIC = re.compile(
+    r"\b(_mm\d*_\w+|__m(?:128|256|512)[di]?|__mmask\d+"
+    r"|u?int(?:8|16|32|64)x\d+_t|v[a-z]+q?_(?:n_|lane_)?[usf](?:8|16|32|64))\b"
+)
 KIND_NUMBER = re.compile(r'\bKindId\s+id\s*{\s*(\d+)\s*,\s*"([^"]+)"')
 # From here on numbers are forms of image, not kinds of a part.
 FIRST_FORM = 1000
@@ -114,6 +117,15 @@ class Source:
 
     def lines_with(self, pattern):
         return [(n, m[0]) for n, line in enumerate(self.code, 1) if (m := pattern.search(line))]
+
+    def unnamed_namespaces(self):
+        """The numbers of the lines inside them."""
+        inside, depth = set(), 0
+        for number, line in enumerate(self.code, 1):
+            if depth > 0 or line.startswith("namespace {"):
+                depth += line.count("{") - line.count("}")
+                inside.add(number)
+        return inside
 
 
 def room_of(path):
@@ -250,7 +262,7 @@ class House:
 
     def check_kernel_is_plain(self, kernel):
         """No template that other files share may reach a kernel file, directly or through a header
-        of ours. Those in its own unnamed namespace are its own: no other file can get their code.
+        of ours. Those in an unnamed namespace are its own: no other file can get their code.
         """
         seen, waiting = set(), [kernel]
         while waiting:
@@ -263,10 +275,9 @@ class House:
                 elif target in self.sources and target not in seen:
                     seen.add(target)
                     waiting.append(self.sources[target])
-            ends = re.compile(r"^namespace \{|^const Kernels")
-            own = [line for line, _ in source.lines_with(ends)]
+            own = source.unnamed_namespaces()
             for line, _ in source.lines_with(re.compile(r"\btemplate\b")):
-                if source is kernel and len(own) == 2 and own[0] < line < own[1]:
+                if line in own:
                     continue
                 self.say(source.path, line, f"a template reaches {kernel.path}")
 

@@ -167,6 +167,11 @@ std::uint64_t ones_among(const std::uint64_t* words, std::size_t n) {
   return ones;
 }
 
+void ones_in_lanes(const std::uint64_t* line, std::uint8_t* ones) {
+  for (std::size_t i = 0; i < lanes_per_line; ++i)
+    ones[i] = static_cast<std::uint8_t>(std::popcount(line[i]));
+}
+
 std::uint64_t quotient_add(const QuotientView& view, const std::uint64_t* hashes, std::size_t n,
                            std::size_t ahead, std::size_t* taken) {
   return quotient::add_step(quotient::place_of_one, view, hashes, n, ahead, taken);
@@ -177,8 +182,19 @@ std::uint64_t quotient_ask(const QuotientView& view, const std::uint64_t* hashes
   return quotient::ask_step(quotient::place_of_one, view, hashes, n, ahead);
 }
 
+// Those that some CPU has, the best of each family first.
+constexpr const char* vector_rows[] = {"avx512", "avx2", "neon"};
+
+#if defined(BLOOMERY_X86_KERNELS)
+constexpr const char* rows_of_this_build = "scalar, avx2 or avx512";
+#elif defined(BLOOMERY_NEON_KERNELS)
+constexpr const char* rows_of_this_build = "scalar or neon";
+#else
+constexpr const char* rows_of_this_build = "scalar";
+#endif
+
 const Kernels& best_row() {
-  for (const char* name : {"avx512", "avx2"})
+  for (const char* name : vector_rows)
     if (const Kernels* row = kernels_named(name)) return *row;
   return scalar_kernels;
 }
@@ -193,10 +209,13 @@ const Choice& choice() {
     const char* forced = std::getenv("BLOOMERY_CPU");
     if (forced == nullptr || *forced == '\0') return Choice{&best_row(), {}};
     if (const Kernels* row = kernels_named(forced)) return Choice{row, {}};
-    const bool known = std::strcmp(forced, "avx2") == 0 || std::strcmp(forced, "avx512") == 0;
+    bool known = false;
+    for (const char* name : vector_rows) known |= std::strcmp(forced, name) == 0;
     std::string why = "BLOOMERY_CPU=" + std::string(forced);
-    why += known ? ": this CPU or build has no such instructions; unset it or use scalar"
-                 : " is not a known set of instructions; use scalar, avx2 or avx512";
+    if (known)
+      why += ": this CPU or build has no such instructions; unset it or use scalar";
+    else
+      why += std::string(" is not a known set of instructions; use ") + rows_of_this_build;
     return Choice{&best_row(), std::move(why)};
   }();
   return chosen;
@@ -265,6 +284,7 @@ const Kernels scalar_kernels{"scalar",
                              lines_ask,
                              nullptr,
                              nullptr,
+                             nullptr,
                              round_mark,
                              round_has,
                              lone_mark,
@@ -275,6 +295,7 @@ const Kernels scalar_kernels{"scalar",
                              split_ask,
                              nullptr,
                              nullptr,
+                             nullptr,
                              fuse_locate_one_by_one,
                              ribbon_ask_one_by_one,
                              ribbon_insert_by_fours,
@@ -282,6 +303,9 @@ const Kernels scalar_kernels{"scalar",
                              stream_lines,
                              stream_end,
                              ones_among,
+                             ones_in_lanes,
+                             nullptr,
+                             nullptr,
                              find_byte,
                              quotient_add,
                              quotient_ask};
@@ -307,6 +331,9 @@ const Kernels* kernels_named(const char* name) {
                      __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi2");
     return all ? &avx512_kernels : nullptr;
   }
+#endif
+#ifdef BLOOMERY_NEON_KERNELS
+  if (std::strcmp(name, "neon") == 0) return &neon_kernels;
 #endif
   return nullptr;
 }

@@ -59,6 +59,7 @@ class Set {
  public:
   using Input = typename K::Input;
   static constexpr bool is_ranged = std::same_as<Input, Ordinal>;
+  static constexpr bool is_hashed = std::same_as<Input, Hash>;  // to 64 bits
 
 #if __cpp_exceptions
   explicit Set(const Want& want, Hasher hasher = Hasher{})
@@ -113,9 +114,9 @@ class Set {
 
   template <detail::KeyOf<K> T, class Cpu = detail::ThisCpu>
   Added try_add(const T& key) {
-    if constexpr (detail::SimplyShaped<K>)
+    if constexpr (is_hashed)
       return gate_.is_open(detail::form_of<T, K>)
-                 ? body_.template add_simple<Cpu>(detail::fast_input<Input>(key, hasher_))
+                 ? detail::add_open<Cpu>(body_, detail::fast_input<Input>(key, hasher_))
                  : add_at_first<T, Cpu>(key);
     if constexpr (!is_ranged) gate_.note(detail::form_of<T, K>);
     return body_.add(input_of(key));
@@ -123,9 +124,9 @@ class Set {
 
   template <detail::KeyOf<K> T, class Cpu = detail::ThisCpu>
   bool may_contain(const T& key) const {
-    if constexpr (detail::SimplyShaped<K>)
+    if constexpr (is_hashed)
       return gate_.is_open(detail::form_of<T, K>)
-                 ? body_.kind().template has_simple<Cpu>(detail::fast_input<Input>(key, hasher_))
+                 ? detail::ask_open<Cpu>(body_, detail::fast_input<Input>(key, hasher_))
                  : ask_at_first<T, Cpu>(key);
     if constexpr (!is_ranged) gate_.expect(detail::form_of<T, K>);
     return has_place(key) && body_.may_contain(unchecked_input_of(key));
@@ -336,6 +337,15 @@ class Set {
   void for_each(Each&& each) const requires detail::Exact<K> {
     core_of(here()).for_each(std::forward<Each>(each));
   }
+  // Writes the members of a bitmap from `from` on, in ascending order, as many as `to` holds, and
+  // returns how many: fewer mean that there are no more. std::out_of_range when the range of the
+  // map does not fit into 32 bits.
+  std::size_t copy_members(std::span<std::uint64_t> to,
+                           std::uint64_t from = 0) const requires std::same_as<K, Bitmap> {
+    return here().kind().copy_members(to, from);
+  }
+  std::size_t copy_members(std::span<std::uint32_t> to,
+                           std::uint64_t from = 0) const requires std::same_as<K, Bitmap>;
 
   // What else a kind can do, such as Bitmap::rank or TwoBitMap::for_each_once.
   const K& kind() const requires detail::Kind<K> { return here().kind(); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <bloomery/detail/bits/block.hpp>
+#include <bloomery/detail/bits/list_ones.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/hash/budget.hpp>
 
@@ -211,6 +212,28 @@ TEST(SplitLaw, EveryBitIsEquallyLikely) {
   for (const int count : visits) sum += (count - keys / 32.0) * (count - keys / 32.0) * 32 / keys;
   EXPECT_GT(sum, 248 - 6 * 22.3);
   EXPECT_LT(sum, 248 + 6 * 22.3);
+}
+
+// The same number to the last bit: reports print it.
+TEST(LineLaw, TheChanceToPassIsMultipliedAndSummedInOneOrder) {
+  std::mt19937_64 random(17);
+  for (int n = 0; n < 200; ++n) {
+    std::array<std::uint64_t, lanes_per_line> line;
+    for (std::uint64_t& lane : line) lane = n == 0 ? 0 : n == 1 ? ~0ull : random() | random();
+    for (unsigned probes = 1; probes <= max_line_probes; ++probes) {
+      double whole = 1;
+      for (const std::uint64_t lane : line) whole *= std::popcount(lane) / 64.0;
+      double runs = 0;
+      for (unsigned start = 0; start < lanes_per_line; ++start) {
+        double run = 1;
+        for (unsigned i = 0; i < probes % 8; ++i)
+          run *= std::popcount(line[(start + i) % lanes_per_line]) / 64.0;
+        runs += run;
+      }
+      const double rounds = probes < 8 ? 1 : probes < 16 ? whole : whole * whole;
+      ASSERT_EQ(line_passing(line.data(), probes), rounds * runs / lanes_per_line) << probes;
+    }
+  }
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(FuseKernel, EveryRowFindsTheSlotsOfTheLaw) {
         for (std::uint64_t& hash : hashes) hash = random();
         hashes[3] = 0;
         hashes[4] = ~std::uint64_t{0};
-        for (const char* name : {"scalar", "avx2", "avx512"}) {
+        for (const char* name : {"scalar", "avx2", "avx512", "neon"}) {
           const Kernels* row = kernels_named(name);
           if (row == nullptr) continue;
           for (const std::size_t n : {0, 1, 7, 8, 9, 63, 64}) {

@@ -27,8 +27,8 @@ Step keys_with_repeats(std::mt19937_64& random) {
 }
 
 // Runs steps through a fused verb and, on a copy of the memory, through the scalar verb.
-template <class View, class Word, class Fused, class Scalar>
-void expect_as_scalar(View view, std::size_t words, Fused fused, Scalar scalar) {
+template <class View, class Word, class Call, class Fused, class Scalar>
+void expect_as_scalar(View view, std::size_t words, Call call, Fused fused, Scalar scalar) {
   std::mt19937_64 random(words + 1);
   std::vector<Word> storage(words + 64 / sizeof(Word));
   std::vector<Word> other(words + 64 / sizeof(Word));
@@ -40,46 +40,57 @@ void expect_as_scalar(View view, std::size_t words, Fused fused, Scalar scalar) 
   Word* const law = on_a_line(other);
   for (std::size_t i = 0; i < words; ++i) law[i] = copy[i] = static_cast<Word>(random() & random());
   const std::uint64_t seed = random();
+  const std::uint64_t flip = xxh3_flip(seed);
   Step now = keys_with_repeats(random);
-  Step hashes;
-  hash_words_one_by_one(now.data(), step_keys, seed, hashes.data());
+  CalledKeys called;
+  view.words = copy;
+  call(view, called, NextKeys{now.data(), false, flip});
   for (int round = 0; round < 5; ++round) {
     const Step next = keys_with_repeats(random);
-    Step expected;
-    hash_words_one_by_one(next.data(), step_keys, seed, expected.data());
+    Step hashes;
+    hash_words_one_by_one(now.data(), step_keys, seed, hashes.data());
     view.words = law;
     const std::uint64_t by_law = scalar(view, hashes.data(), step_keys, 0);
     view.words = copy;
-    Step made{};
-    const std::uint64_t by_copy =
-        fused(view, hashes.data(), NextWords{next.data(), xxh3_flip(seed), made.data()});
+    const std::uint64_t by_copy = fused(view, called, NextKeys{next.data(), false, flip});
     ASSERT_EQ(by_copy, by_law);
-    ASSERT_EQ(made, expected);
     ASSERT_EQ(std::memcmp(law, copy, words * sizeof(Word)), 0);
-    hashes = made;
+    now = next;
   }
 }
 
+template <class View, class Word>
+struct FusedVerb {
+  void (*call)(const View&, CalledKeys&, const NextKeys&);
+  std::uint64_t (*fused)(const View&, CalledKeys&, const NextKeys&);
+  std::uint64_t (*scalar)(const View&, const std::uint64_t*, std::size_t, std::size_t);
+
+  void expect_as_scalar_in(const View& view) const {
+    expect_as_scalar<View, Word>(view, view.blocks * 8, call, fused, scalar);
+  }
+};
+
 TEST(FusedKernels, AgreeWithTheScalarRowForEveryShape) {
-  for (const char* name : {"scalar", "avx2", "avx512"}) {
+  for (const char* name : {"scalar", "avx2", "avx512", "neon"}) {
     const Kernels* const row = kernels_named(name);
     if (row == nullptr || row->lines_add_fused == nullptr) continue;
     SCOPED_TRACE(name);
+    using LinesVerb = FusedVerb<LinesView, std::uint64_t>;
+    using SplitVerb = FusedVerb<SplitView, std::uint32_t>;
+    const LinesVerb lines_verbs[] = {
+        {row->lines_call, row->lines_add_fused, scalar_kernels.lines_add},
+        {row->lines_call, row->lines_ask_fused, scalar_kernels.lines_ask}};
+    const SplitVerb split_verbs[] = {
+        {row->split_call, row->split_add_fused, scalar_kernels.split_add},
+        {row->split_call, row->split_ask_fused, scalar_kernels.split_ask}};
     for (const std::uint64_t blocks : {1, 2, 3, 255, 1000}) {
       for (std::uint32_t probes = 1; probes <= max_line_probes; ++probes)
         for (const std::uint32_t lines : {1, 2}) {
           SCOPED_TRACE(std::to_string(probes) + " probes, " + std::to_string(lines) + " lines");
-          const LinesView view{nullptr, blocks, probes, lines};
-          expect_as_scalar<LinesView, std::uint64_t>(view, blocks * 8, row->lines_add_fused,
-                                                     scalar_kernels.lines_add);
-          expect_as_scalar<LinesView, std::uint64_t>(view, blocks * 8, row->lines_ask_fused,
-                                                     scalar_kernels.lines_ask);
+          for (const LinesVerb& verb : lines_verbs)
+            verb.expect_as_scalar_in({nullptr, blocks, probes, lines});
         }
-      const SplitView view{nullptr, blocks};
-      expect_as_scalar<SplitView, std::uint32_t>(view, blocks * 8, row->split_add_fused,
-                                                 scalar_kernels.split_add);
-      expect_as_scalar<SplitView, std::uint32_t>(view, blocks * 8, row->split_ask_fused,
-                                                 scalar_kernels.split_ask);
+      for (const SplitVerb& verb : split_verbs) verb.expect_as_scalar_in({nullptr, blocks});
     }
   }
 }

@@ -17,6 +17,7 @@
 
 #include <bloomery/detail/bits/block.hpp>
 #include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/bits/list_ones.hpp>
 #include <bloomery/detail/bits/memory.hpp>
 #include <bloomery/detail/bits/native_line.hpp>
 #include <bloomery/detail/bits/words.hpp>
@@ -27,7 +28,7 @@ namespace {
 
 using Hashes = std::vector<std::uint64_t>;
 
-constexpr const char* row_names[] = {"scalar", "avx2", "avx512"};
+constexpr const char* row_names[] = {"scalar", "avx2", "avx512", "neon"};
 
 class KernelRow : public testing::TestWithParam<const char*> {
  protected:
@@ -541,7 +542,18 @@ TEST(KernelChoice, HasEveryRowThatTheCpuCanRun) {
   const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
   EXPECT_EQ(kernels_named("avx512") != nullptr, wide);
+  EXPECT_EQ(kernels_named("neon"), nullptr);
 }
+constexpr const char* rows_of_the_build = "scalar, avx2 or avx512";
+#elif defined(__aarch64__)
+TEST(KernelChoice, HasEveryRowThatTheCpuCanRun) {
+  EXPECT_NE(kernels_named("neon"), nullptr);
+  EXPECT_EQ(kernels_named("avx2"), nullptr);
+  EXPECT_EQ(kernels_named("avx512"), nullptr);
+}
+constexpr const char* rows_of_the_build = "scalar or neon";
+#else
+constexpr const char* rows_of_the_build = "scalar";
 #endif
 
 // The choice is made once in a process, so each of these needs one of its own.
@@ -559,10 +571,9 @@ class KernelChoiceDeathTest : public testing::Test {
 
 TEST_F(KernelChoiceDeathTest, UnknownNameIsRefusedWithASentenceAndTheBestRowIsInUse) {
   const std::string best = rows_here().back();
-  EXPECT_EXIT(
-      tell_choice_under("sse9"), testing::ExitedWithCode(0),
-      "row " + best +
-          ": BLOOMERY_CPU=sse9 is not a known set of instructions; use scalar, avx2 or avx512");
+  EXPECT_EXIT(tell_choice_under("sse9"), testing::ExitedWithCode(0),
+              "row " + best + ": BLOOMERY_CPU=sse9 is not a known set of instructions; use " +
+                  rows_of_the_build);
 }
 
 TEST_F(KernelChoiceDeathTest, EmptyNameIsNoName) {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include <bloomery/detail/bits/block.hpp>
+#include <bloomery/detail/bits/list_ones.hpp>
 #include <bloomery/detail/bits/native_line.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/hash/budget.hpp>

@@ -234,7 +234,7 @@ TEST(QuotientTable, KernelRowsAgree) {
     for (std::uint64_t& hash : hashes) hash = crowded(random);
     std::vector<std::uint64_t> law_words;
     std::vector<std::uint64_t> law_answers;
-    for (const char* name : {"scalar", "avx2", "avx512"}) {
+    for (const char* name : {"scalar", "avx2", "avx512", "neon"}) {
       const Kernels* row = kernels_named(name);
       if (row == nullptr) continue;
       SCOPED_TRACE(name);

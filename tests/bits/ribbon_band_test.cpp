@@ -141,7 +141,7 @@ Solved by(const Kernels& kernels, const Task& task) {
 
 void expect_all_rows_follow(const Task& task) {
   const Solved law = by_the_law(task);
-  for (const char* name : {"scalar", "avx2", "avx512"}) {
+  for (const char* name : {"scalar", "avx2", "avx512", "neon"}) {
     const Kernels* row = kernels_named(name);
     if (row == nullptr) continue;
     SCOPED_TRACE(name);

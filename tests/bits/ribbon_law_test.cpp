@@ -52,7 +52,7 @@ Asked asked_with(std::mt19937_64& random, unsigned columns, unsigned shift, unsi
 TEST(RibbonKernel, EveryRowFollowsTheLawForAllColumnsAndShifts) {
   constexpr std::uint64_t seed = 31;
   std::mt19937_64 random(seed);
-  for (const char* name : {"scalar", "avx2", "avx512"}) {
+  for (const char* name : {"scalar", "avx2", "avx512", "neon"}) {
     const Kernels* row = kernels_named(name);
     if (row == nullptr) continue;
     SCOPED_TRACE(testing::Message() << name << ", seed " << seed);
@@ -81,7 +81,7 @@ TEST(RibbonKernel, BitsOfTheAnswerTellOfSlotsInOrder) {
             .shift = static_cast<std::uint16_t>(1 + random() % 63),
             .columns = static_cast<std::uint16_t>(random() % 3)};
   }
-  for (const char* name : {"scalar", "avx2", "avx512"}) {
+  for (const char* name : {"scalar", "avx2", "avx512", "neon"}) {
     const Kernels* row = kernels_named(name);
     if (row == nullptr) continue;
     for (const std::size_t n : {0, 1, 7, 8, 63, 64}) {

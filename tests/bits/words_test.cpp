@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include <bloomery/detail/bits/list_ones.hpp>
 #include <bloomery/detail/bits/words.hpp>
 
 namespace bloomery::detail {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <bloomery/detail/sets/bulk/key_source.hpp>
@@ -73,6 +74,37 @@ TEST(OrdinalSource, KeysOutsideTheRangeHaveNoPlace) {
   EXPECT_EQ(made[2], Ordinal{11});
 }
 
+// One key outside at every place of a block and of the rest; ranges at both ends of 64 bits.
+template <class T>
+void finds_the_one_outside(std::uint64_t low, std::uint64_t high, std::vector<T> strangers) {
+  for (const std::size_t n : {1, 31, 32, 33, 70}) {
+    std::vector<T> keys(n, static_cast<T>(low));
+    keys.back() = static_cast<T>(high);
+    EXPECT_TRUE(all_between(std::span<const T>(keys), low, high));
+    for (std::size_t i = 0; i < n; ++i)
+      for (const T stranger : strangers) {
+        const T before = std::exchange(keys[i], stranger);
+        EXPECT_FALSE(all_between(std::span<const T>(keys), low, high)) << i << " " << stranger;
+        keys[i] = before;
+      }
+  }
+  EXPECT_TRUE(all_between(std::span<const T>(), low, high));
+}
+
+TEST(OrdinalSource, SeesASingleKeyOutside) {
+  constexpr auto top = std::numeric_limits<std::uint64_t>::max();
+  constexpr auto half = std::uint64_t{1} << 63;
+  finds_the_one_outside<std::uint64_t>(10, 20, {0, 9, 21, half - 1, half, half + 15, top});
+  finds_the_one_outside<std::uint64_t>(0, 0, {1, half, top});
+  finds_the_one_outside<std::uint64_t>(top - 5, top, {0, 1, half - 1, half, top - 6});
+  finds_the_one_outside<std::uint64_t>(half - 3, half + 3, {0, half - 4, half + 4, top});
+  finds_the_one_outside<std::int64_t>(0, 99, {-1, 100, INT64_MIN, INT64_MAX});
+  finds_the_one_outside<std::int32_t>(7, 99, {-1, 6, 100, INT32_MIN, INT32_MAX});
+  // A negative key is not the unsigned number with its bits.
+  const std::vector<std::int64_t> negative(40, -1);
+  EXPECT_FALSE(all_between(std::span<const std::int64_t>(negative), top - 5, top));
+}
+
 TEST(SetInBulk, RefusesTooLittleRoomForAnswers) {
   Set<BlockedBloom> set({.keys = 1'000, .rate = 0.01});
   const std::vector<std::uint64_t> keys(100, 7);
@@ -87,7 +119,7 @@ TEST(SetInBulk, RefusesTooLittleRoomForAnswers) {
   EXPECT_EQ(set.add_all(keys, std::span<std::uint64_t>()), 1U);
 }
 
-// Large enough that keys are partitioned by cache line automatically.
+// Larger than the caches.
 TEST(SetInBulk, LargeSetsCountAndKeepTheSameKeys) {
   const std::size_t n = 2'300'000;
   std::vector<std::uint64_t> keys(n);
@@ -95,7 +127,6 @@ TEST(SetInBulk, LargeSetsCountAndKeepTheSameKeys) {
   const Want want{.keys = 109'000'000, .rate = 0.01};
   Set<BlockedBloom> one(want);
   Set<BlockedBloom> bulk(want);
-  ASSERT_TRUE(partition_pays(bulk.kind().lines(), n)) << "the test no longer tests anything";
   std::size_t fresh = 0;
   for (const std::uint64_t key : keys) fresh += one.add(key);
   EXPECT_EQ(bulk.add_all(keys), fresh);

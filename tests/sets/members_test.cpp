@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <limits>
 #include <ranges>
 #include <set>
+#include <stdexcept>
 #include <vector>
 
 #include <bloomery/bloomery.hpp>
@@ -93,6 +95,45 @@ TEST(Members, AWalkEndsWhenItsFunctionReturnsFalse) {
   int visits = 0;
   names.for_each([&](WideHash) { return ++visits < 7; });
   EXPECT_EQ(visits, 7);
+}
+
+TEST(Members, OfABitmapAreCopiedFromAnywhereAsManyAsFit) {
+  for (const Range range : odd_ranges())
+    for (const std::uint64_t step : {1, 3, 64}) {
+      Set<Bitmap> map({.range = range});
+      for (std::uint64_t n = range.low;; n += step) {
+        map.add(n);
+        if (range.high - n < step) break;
+      }
+      const Integers all = walked(map);
+      Integers copied(all.size() + 10);
+      ASSERT_EQ(map.copy_members(copied), all.size());
+      EXPECT_TRUE(std::equal(all.begin(), all.end(), copied.begin()));
+      // In pieces, each from behind the last.
+      Integers pieces;
+      Integers piece(7);
+      for (std::uint64_t from = 0;;) {
+        const std::size_t n = map.copy_members(piece, from);
+        pieces.insert(pieces.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(n));
+        if (n < piece.size() || piece[n - 1] == range.high) break;
+        from = piece[n - 1] + 1;
+      }
+      EXPECT_EQ(pieces, all) << range.low << " " << step;
+    }
+}
+
+TEST(Members, OfABitmapAreCopiedAsThirtyTwoBitsIfTheirRangeFits) {
+  constexpr std::uint64_t top = std::numeric_limits<std::uint32_t>::max();
+  Set<Bitmap> map({.range = {top - 9'999, top}});
+  map.fill();
+  std::vector<std::uint32_t> copied(10'001);
+  ASSERT_EQ(map.copy_members(copied), 10'000U);
+  for (std::uint32_t i = 0; i < 10'000; ++i) ASSERT_EQ(copied[i], top - 9'999 + i);
+  EXPECT_EQ(map.copy_members(copied, top), 1U);
+  EXPECT_EQ(map.copy_members(copied, top + 1), 0U);
+  const Set<Bitmap> wide({.range = {0, top + 1}});
+  EXPECT_THROW(wide.copy_members(copied), std::out_of_range);
+  EXPECT_EQ(Set<Bitmap>({.range = {3, 70}}).copy_members(copied), 0U);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 // verbs throw, try_ forms return an Error, getters tell of an empty set. It may be assigned to.
 #include <gtest/gtest.h>
 
+#include <concepts>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -65,6 +67,8 @@ void expect_everything_thrown(Set<K>& gone, const Want& want) {
     expect_thrown("add_all_by_lines", [&] { (void)gone.add_all_by_lines(keys); });
   if constexpr (requires { gone.fill(); }) expect_thrown("fill", [&] { gone.fill(); });
   if constexpr (Exact<K>) expect_thrown("for_each", [&] { gone.for_each([](auto) {}); });
+  if constexpr (std::same_as<K, Bitmap>)
+    expect_thrown("copy_members", [&] { (void)gone.copy_members(std::span<std::uint32_t>()); });
   if constexpr (Forgetting<K>) {
     expect_thrown("advance", [&] { gone.advance(); });
     expect_thrown("advance_to", [&] { gone.advance_to(1, 60); });

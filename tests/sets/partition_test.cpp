@@ -37,10 +37,32 @@ TEST(PartitionPlan, ScratchStaysBounded) {
             std::uint64_t{512} << 20);
 }
 
-TEST(PartitionPlan, PaysOnlyForLargeSetsAndManyKeys) {
-  EXPECT_FALSE(partition_pays(1 << 20, std::size_t{1} << 30));
-  EXPECT_TRUE(partition_pays(1 << 24, std::size_t{1} << 30));
-  EXPECT_FALSE(partition_pays(1 << 24, 1'000'000));
+TEST(PartitionPlan, SlicesAndTheSizeFromWhichItPaysFollowTheCaches) {
+  const Caches small{.second = 256 << 10, .shared = 8 << 20};
+  const Caches large{.second = 16 << 20, .shared = 256 << 20};
+  const std::uint64_t lines = 1 << 19;
+  EXPECT_EQ(plan_partitions(lines, lines, 1, small).shift, 10U);  // 64 KiB
+  EXPECT_EQ(plan_partitions(lines, lines, 1, large).shift, 14U);  // 1 MiB at most
+  EXPECT_EQ(PartitionTuning::by(small).from_bytes, std::uint64_t{64} << 20);
+  EXPECT_EQ(PartitionTuning::by(large).from_bytes, std::uint64_t{512} << 20);
+}
+
+// Sets whose loops are fused are never partitioned by one thread; a map is once it is larger than
+// the caches and has a key for each line.
+TEST(PartitionPlan, PaysOnlyForLargeMapsAndManyKeys) {
+  const std::uint64_t from = PartitionTuning::by(caches()).from_bytes;
+  const auto pays = [](std::uint64_t bytes, std::size_t keys) {
+    const Bitmap::Shape shape{.low = 0, .high = 8 * bytes - 1};
+    auto memory = Memory::make(Bitmap::bytes(shape)).value();
+    return partition_pays(Bitmap(shape, memory.bytes()), keys);
+  };
+  EXPECT_FALSE(pays(from / 2, std::size_t{1} << 40));
+  EXPECT_TRUE(pays(from, from / 64));
+  EXPECT_FALSE(pays(from, from / 64 - 1));
+  const BlockedBloom::Shape blocked{from / 64, 7, 1};
+  auto memory = Memory::make(BlockedBloom::bytes(blocked)).value();
+  const BlockedBloom set(blocked, memory.bytes());
+  EXPECT_EQ(partition_pays(set, std::size_t{1} << 40), !set.fuses());
 }
 
 // Each part holds just what was sent to it, in order, however unevenly.

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <bloomery/detail/bits/caches.hpp>
 #include <bloomery/detail/sets/kinds/compact.hpp>
 #include <bloomery/detail/sets/kinds/hash_set.hpp>
 #include <bloomery/sets/shown_bytes.hpp>
@@ -142,25 +144,49 @@ Error LineSet<Law>::full_error() const {
                           ": no more memory is allowed, or the system gives none"};
 }
 
+// Calls use(i) for each of the hashes while it returns true, some keys after its lines were called
+// for. A table in the shared cache is called into the L1 cache; a larger one farther ahead, into
+// the L2 cache, if the law gains by it.
+template <class Law>
+template <class Use>
+void LineSet<Law>::each_called(std::span<const Input> hashes, Use&& use) const {
+  const auto with = [&]<int cache>(std::integral_constant<int, cache>, std::size_t ahead)
+      __attribute__((always_inline)) {
+    for (std::size_t i = 0; i < hashes.size(); ++i) {
+      if (i + ahead < hashes.size())
+        table_.template prefetch<cache>(Law::key_of(hashes[i + ahead]));
+      if (!use(i)) return;
+    }
+  };
+  if (Law::far_ahead != 0 && table_.bytes() > caches().shared)
+    with(std::integral_constant<int, 2>{}, Law::far_ahead);
+  else
+    with(std::integral_constant<int, 3>{}, Law::ahead);
+}
+
 template <class Law>
 Result<std::size_t> LineSet<Law>::add_all(std::span<const Input> hashes, bool* fresh) {
   std::size_t count = 0;
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (i + Law::ahead < hashes.size()) table_.prefetch(Law::key_of(hashes[i + Law::ahead]), true);
-    const Added added = add(hashes[i]);
-    if (added == Added::full) return full_error();
-    count += added == Added::fresh;
-    if (fresh != nullptr) fresh[i] = added == Added::fresh;
-  }
+  bool is_full = false;
+  each_called(
+      hashes, [&](std::size_t i) __attribute__((always_inline)) {
+        const Added added = add(hashes[i]);
+        is_full = added == Added::full;
+        count += added == Added::fresh;
+        if (fresh != nullptr) fresh[i] = added == Added::fresh;
+        return !is_full;
+      });
+  if (is_full) return full_error();
   return count;
 }
 
 template <class Law>
 void LineSet<Law>::may_contain_all(std::span<const Input> hashes, bool* answers) const {
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (i + Law::ahead < hashes.size()) table_.prefetch(Law::key_of(hashes[i + Law::ahead]), false);
-    answers[i] = may_contain(hashes[i]);
-  }
+  each_called(
+      hashes, [&](std::size_t i) __attribute__((always_inline)) {
+        answers[i] = may_contain(hashes[i]);
+        return true;
+      });
 }
 
 template <class Law>

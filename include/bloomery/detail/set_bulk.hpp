@@ -8,8 +8,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <ranges>
 #include <span>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -36,7 +38,9 @@ Result<void> Set<K>::begin_adding(const Keys& keys) {
   if (auto fitting = check_form_of<Keys>(); !fitting) return fitting;
   bool inside = true;
   detail::with_range(keys, [&](auto& range) {
-    if constexpr (is_ranged)
+    if constexpr (is_ranged && detail::KeysInPlace<Keys>)
+      inside = detail::all_between(detail::as_span(keys), core().shape().low, core().shape().high);
+    else if constexpr (is_ranged)
       for (const auto& key : range) inside = inside && detail::key_has_place<K, T>(core(), key);
     if (inside && !std::ranges::empty(range)) gate_.note(detail::form_of<T, K>);
   });
@@ -269,6 +273,14 @@ template <class K>
 template <detail::KeysOf<K> Keys>
 std::size_t Set<K>::count_may_contain(const Keys& keys, Threads threads) const {
   return told(try_count_may_contain(keys, threads));
+}
+
+template <class K>
+std::size_t Set<K>::copy_members(std::span<std::uint32_t> to,
+                                 std::uint64_t from) const requires std::same_as<K, Bitmap> {
+  if (here().kind().shape().high > std::numeric_limits<std::uint32_t>::max())
+    detail::raise(std::out_of_range("the range of the map does not fit into 32 bits"));
+  return here().kind().copy_members(to, from);
 }
 
 }  // namespace bloomery::inline v0

@@ -158,14 +158,20 @@ template <class K>
 template <class T, class Cpu>
 Added Set<K>::add_at_first(detail::PassedKey<T> key) {
   gate_.note(detail::form_of<T, K>);
-  return body_.template add_lone<Cpu>(unchecked_input_of(key));
+  if constexpr (detail::SimplyShaped<K>)
+    return body_.template add_lone<Cpu>(unchecked_input_of(key));
+  else
+    return body_.add(unchecked_input_of(key));
 }
 
 template <class K>
 template <class T, class Cpu>
 bool Set<K>::ask_at_first(detail::PassedKey<T> key) const {
   gate_.expect(detail::form_of<T, K>);
-  return body_.kind().template has_lone<Cpu>(unchecked_input_of(key));
+  if constexpr (detail::SimplyAsked<K>)
+    return body_.kind().template has_lone<Cpu>(unchecked_input_of(key));
+  else
+    return body_.may_contain(unchecked_input_of(key));
 }
 
 template <class K>

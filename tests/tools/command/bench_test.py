@@ -21,8 +21,9 @@ BUILT_AT_ONCE = {"fuse", "ribbon"}
 EXACT_MAPS = set(register.maps())
 
 
-def bloomery(*words):
-    return subprocess.run([BINARY, *map(str, words)], capture_output=True, text=True, timeout=60)
+def bloomery(*words, **environment):
+    return subprocess.run([BINARY, *map(str, words)], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, **environment})
 
 
 def report(*words):
@@ -106,7 +107,7 @@ class Bench(unittest.TestCase):
 
     def test_forced_kernels_are_named_and_give_the_same_rate(self):
         rates = {}
-        for row in ["scalar", "avx2", "avx512"]:
+        for row in ["scalar", "avx2", "avx512", "neon"]:
             os.environ["BLOOMERY_CPU"] = row
             try:
                 if bloomery("plan", "-n", 1, "-p", "1%").returncode == 0:
@@ -156,6 +157,20 @@ class Bench(unittest.TestCase):
         for kind in json.loads(ran.stdout)["kinds"]:
             for timing in kind["timings"]:
                 self.assertGreater(timing["roofline_ns"], 0)
+
+    def test_explain_tells_what_is_chosen_and_measures_nothing(self):
+        rows = {row: json.loads(bloomery("bench", "--explain", "--json", BLOOMERY_CPU=row).stdout)
+                for row in ("scalar", "")}
+        self.assertEqual(rows["scalar"]["kernels"], "scalar")
+        self.assertIn("hashing apart", rows["scalar"]["loops"])
+        for row in rows.values():
+            self.assertNotIn("kinds", row)
+            self.assertEqual(row["keys_on_their_way"], 64)
+            self.assertGreaterEqual(row["partition_maps_from_bytes"], 64 << 20)
+            slice_bytes = row["partition_slice_bytes"]
+            self.assertEqual(slice_bytes & (slice_bytes - 1), 0)
+            self.assertLessEqual(slice_bytes, max(row["l2_used_bytes"] // 4, 64 << 10))
+        self.assertIn("partition slice", bloomery("bench", "--explain").stdout)
 
     def test_what_can_not_be_is_refused(self):
         for words, sentence in [

@@ -53,7 +53,7 @@ def first_ones(lines):
 def rows_here():
     """The kernel rows that this CPU and this build have."""
     rows = []
-    for row in ["scalar", "avx2", "avx512"]:
+    for row in ["scalar", "avx2", "avx512", "neon"]:
         ran = bloomery("plan", "-n", 1, "-p", "1%", check=False, env={"BLOOMERY_CPU": row})
         if ran.returncode == 0:
             rows.append(row)

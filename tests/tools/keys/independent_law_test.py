@@ -496,7 +496,7 @@ class IndependentLaw(unittest.TestCase):
             return read_image(Path(scratch) / "set")
 
     def compare(self, number, law, keys, *flags, seed=0):
-        for cpu in (None, "scalar", "avx2", "avx512"):
+        for cpu in (None, "scalar", "avx2", "avx512", "neon"):
             built = self.build(keys, flags, cpu)
             if built is None:
                 continue
@@ -608,7 +608,7 @@ class IndependentLaw(unittest.TestCase):
         ):
             members = texts(count) if count else [b"only"]
             flags = ["--kind", kind, "-p", rate, "--seed", str(seed)]
-            for cpu in (None, "scalar", "avx2", "avx512"):
+            for cpu in (None, "scalar", "avx2", "avx512", "neon"):
                 with self.subTest(flags=flags, cpu=cpu):
                     self.answers(number, law, members, flags, cpu)
 

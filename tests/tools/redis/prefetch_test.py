@@ -11,13 +11,14 @@ import subprocess
 import sys
 import unittest
 
-IS_X86 = platform.machine() in ("x86_64", "AMD64")
-ROWS = 3 if IS_X86 else 1
-FUSED_ROWS = 1 if IS_X86 else 0  # avx2
+MACHINE = platform.machine()
+ROWS = {"x86_64": 3, "AMD64": 3, "aarch64": 2, "arm64": 2}.get(MACHINE, 1)
+FUSED_ROWS = ROWS - 1  # all but scalar
 KERNELS = {
     **dict.fromkeys(("lines_add", "lines_ask", "split_add", "split_ask"), ROWS),
     **dict.fromkeys(
-        ("lines_add_fused", "lines_ask_fused", "split_add_fused", "split_ask_fused"), FUSED_ROWS
+        ("lines_call", "lines_add_fused", "lines_ask_fused",
+         "split_call", "split_add_fused", "split_ask_fused"), FUSED_ROWS
     ),
 }
 PREFETCH = re.compile(r"\b(prefetch\w*|prfm)\b")

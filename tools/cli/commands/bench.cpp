@@ -27,6 +27,7 @@ struct BenchFlags {
   Word threads;
   bool strings = false;
   bool quick = false;
+  bool explain = false;
   SpeechFlags speech;
 };
 
@@ -50,6 +51,9 @@ roofline with as many. With --strings the keys are texts of 60 bytes, one
 behind the other in memory; the exact maps, which take integers only, are then
 left out. Kinds that do not fit the free memory are left out too.
 
+With --explain nothing is measured: it prints what bulk operations choose on
+this machine by its CPU and its caches.
+
 Default: 10M keys (--quick: 1M), rate 1 %, at most 5 runs of each kind, about a
 minute (--quick: a few seconds).
 
@@ -58,12 +62,14 @@ Exit codes: 0 good, 2 error.
 Examples:
   bloomery bench --quick
   bloomery bench -n 100M --kind blocked
+  bloomery bench --explain
   bloomery bench --strings -p 1e-6 --json | jq '.kinds[] | {kind, bits_per_key}'
 )";
 
 Flags flags_of(BenchFlags& flags) {
   return joined({
       {"--quick", "", "a few seconds: fewer keys, fewer runs", &flags.quick},
+      {"--explain", "", "only what is chosen by this CPU and its caches", &flags.explain},
       {"-n,--keys", "N", "keys to add: 1M, 100M; 10M by default", &flags.keys},
       {"-p,--rate", "RATE", "false-positive rate; 1 %", &flags.rate},
       {"--kind", "KIND", "this kind only", &flags.kind},
@@ -127,6 +133,12 @@ bench::Findings measured(std::uint64_t members, const bench::Task& task) {
 Exit run(const BenchFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   const bench::Machine machine = bench::this_machine();
+  if (flags.explain) {
+    Report report = machine_report(machine);
+    describe_choices(report);
+    print_out(flags.speech.json ? report.as_json() : report.as_text());
+    return Exit::good;
+  }
   Progress progress(messages, progress_of(flags.speech), Phase{"making keys"});
   const bench::Task task = task_of(flags, machine, progress);
   const std::uint64_t members = flags.keys    ? parse_keys("--keys", *flags.keys).value()

@@ -65,7 +65,7 @@ overfull, or half a line or more is probably lost or wrong.
 
 Environment:
   NO_COLOR       no colours when set
-  BLOOMERY_CPU   scalar, avx2 or avx512: which kernels to use; all give the same answers
+  BLOOMERY_CPU   scalar, avx2, avx512 or neon: which kernels to use; all give the same answers
 )";
 
 constexpr const char* help_story =

@@ -6,6 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include <bloomery/detail/bits/caches.hpp>
+#include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/sets/bulk/partition.hpp>
+#include <tools/inside.hpp>
+
 namespace bloomery::cli {
 namespace {
 
@@ -82,6 +87,22 @@ Report machine_report(const bench::Machine& machine) {
   report.text("huge_pages", machine.huge_pages);
   report.text("kernels", machine.kernels);
   return report;
+}
+
+void describe_choices(Report& report) {
+  const Caches& used = caches();
+  const PartitionTuning tuning = PartitionTuning::by(used);
+  const bool fuses = kernels().lines_add_fused != nullptr;
+  report.text("loops", fuses
+                           ? "fused: blocked, split-block and sharded sets hash, prefetch and use "
+                             "keys in one loop, never partitioned by one thread"
+                           : "hashing apart: large blocked sets are partitioned as maps are");
+  report.count("keys_on_their_way", step_keys);
+  report.bytes("l2_used_bytes", used.second);
+  report.bytes("shared_used_bytes", used.shared);
+  report.bytes("partition_maps_from_bytes", tuning.from_bytes);
+  report.bytes("partition_slice_bytes", std::uint64_t{64} << tuning.slice_shift);
+  report.bytes("partition_scratch_bytes", most_scratch_bytes);
 }
 
 void describe(Report& report, const Findings& findings) {

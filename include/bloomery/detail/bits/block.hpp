@@ -21,10 +21,11 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
+#include <bloomery/detail/bits/kernels.hpp>
 #include <bloomery/detail/hash/odd_constants.hpp>
 
 namespace bloomery::inline v0::detail {
@@ -86,23 +87,32 @@ inline void line_mark(std::uint64_t* line, const LineMask& mask) {
 }
 
 // The chance that all probes of an absent key hit ones of this line: full rounds need all lanes,
-// the last round a run of lanes, whose eight possible starts are equally likely.
+// the last round a run of lanes, whose eight possible starts are equally likely. Two runs side by
+// side in a vector of the compiler; each is multiplied and all are summed in one order.
 inline double line_passing(const std::uint64_t* line, unsigned probes) {
-  double filled[lanes_per_line];
-  double whole = 1;
-  for (std::size_t i = 0; i < lanes_per_line; ++i) {
-    filled[i] = std::popcount(line[i]) / 64.0;
-    whole *= filled[i];
+  using Pair [[gnu::vector_size(16)]] = double;
+  static_assert(lanes_per_line == 8);
+  std::uint8_t ones[8];
+  kernels().count_lanes(line, ones);
+  double filled[16];  // twice, so that a run goes on at the first lane
+  for (std::size_t i = 0; i < 8; ++i) filled[i] = filled[i + 8] = ones[i] / 64.0;
+  const auto pair = [&](std::size_t at) {
+    Pair both;
+    std::memcpy(&both, filled + at, sizeof both);
+    return both;
+  };
+  Pair a = {1, 1}, b = a, c = a, d = a;
+  for (std::size_t i = 0; i < probes % 8; ++i) {
+    a *= pair(i);
+    b *= pair(i + 2);
+    c *= pair(i + 4);
+    d *= pair(i + 6);
   }
+  const double runs = a[0] + a[1] + b[0] + b[1] + c[0] + c[1] + d[0] + d[1];
   const unsigned full = probes / 8;
-  const unsigned last = probes % 8;
-  double runs = 0;
-  for (unsigned start = 0; start < lanes_per_line; ++start) {
-    double run = 1;
-    for (unsigned i = 0; i < last; ++i) run *= filled[(start + i) % lanes_per_line];
-    runs += run;
-  }
-  return (full == 0 ? 1 : full == 1 ? whole : whole * whole) * runs / lanes_per_line;
+  double whole = 1;
+  for (std::size_t i = 0; full != 0 && i < 8; ++i) whole *= filled[i];
+  return (full < 2 ? whole : whole * whole) * runs / 8;
 }
 
 inline constexpr std::size_t split_words = 8;

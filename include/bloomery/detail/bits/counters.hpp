@@ -11,11 +11,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cassert>
 #include <cstdint>
 
+#include <bloomery/detail/bits/probes.hpp>
 #include <bloomery/detail/bits/words.hpp>
 
 namespace bloomery::inline v0::detail {
@@ -37,6 +39,17 @@ class Counters {
 
   std::uint64_t get(std::uint64_t i) const {
     return field(words_[i >> log_per_word_], shift_of(i));
+  }
+  // Calls use with the width, which must be 8, 16 or 32, as a compile-time constant.
+  template <class Use>
+  [[gnu::always_inline]] auto with_width(Use&& use) const {
+    if (counter_bits_ == 16) return use.template operator()<16>();
+    return counter_bits_ == 8 ? use.template operator()<8>() : use.template operator()<32>();
+  }
+  // With the width as a compile-time constant, as all that end in <bits>.
+  template <unsigned bits>
+  std::uint64_t get_as(std::uint64_t i) const {
+    return words_[i / per_word<bits>] >> (i % per_word<bits> * bits) & most_as<bits>;
   }
   std::uint64_t get_shared(std::uint64_t i) const {
     return field(load_shared(words_[i >> log_per_word_]), shift_of(i));
@@ -61,6 +74,35 @@ class Counters {
     }
     return field(before, shift);
   }
+  // Raises the counters at these places, each once however often it is named. Read first, then
+  // written: a counter that no longer has the value it was read with was raised a moment ago.
+  // True: all were above zero.
+  template <unsigned bits>
+  bool raise_each(const std::uint64_t* places, std::uint32_t count) {
+    assert(bits == counter_bits_ && "the width that these counters have");
+    std::array<std::uint64_t, most_probes> before;
+    bool above = true;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      before[i] = get_as<bits>(places[i]);
+      above &= before[i] != 0;
+    }
+    for (std::uint32_t i = 0; i < count; ++i) raise_from<bits>(places[i], before[i]);
+    return above;
+  }
+  // The same for those that have the smallest value among them, which is returned.
+  template <unsigned bits>
+  std::uint64_t raise_smallest(const std::uint64_t* places, std::uint32_t count) {
+    const std::uint64_t before = smallest<bits>(places, count);
+    for (std::uint32_t i = 0; i < count; ++i) raise_from<bits>(places[i], before);
+    return before;
+  }
+  template <unsigned bits>
+  std::uint64_t smallest(const std::uint64_t* places, std::uint32_t count) const {
+    std::uint64_t least = most_as<bits>;
+    for (std::uint32_t i = 0; i < count; ++i) least = std::min(least, get_as<bits>(places[i]));
+    return least;
+  }
+
   void lower(std::uint64_t i) {
     std::uint64_t& word = words_[i >> log_per_word_];
     const std::uint64_t before = field(word, shift_of(i));
@@ -99,6 +141,20 @@ class Counters {
   void fill() { std::ranges::fill(words_, ~std::uint64_t{0}); }
 
  private:
+  template <unsigned bits>
+  static constexpr std::uint64_t most_as = (std::uint64_t{1} << bits) - 1;
+  template <unsigned bits>
+  static constexpr std::uint64_t per_word = 64 / bits;
+  // One more, if it has this value and is not saturated. Written in any case: a branch would be
+  // mispredicted half of the time.
+  template <unsigned bits>
+  void raise_from(std::uint64_t i, std::uint64_t before) {
+    std::uint64_t& word = words_[i / per_word<bits>];
+    const unsigned shift = static_cast<unsigned>(i % per_word<bits> * bits);
+    const bool rises = (((word >> shift) ^ before) & most_as<bits>) == 0 && before != most_as<bits>;
+    word += std::uint64_t{rises} << shift;
+  }
+
   unsigned shift_of(std::uint64_t i) const {
     return static_cast<unsigned>(i & ((std::uint64_t{1} << log_per_word_) - 1)) << log_bits_;
   }

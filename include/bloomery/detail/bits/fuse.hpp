@@ -27,6 +27,7 @@
 #include <bloomery/detail/bits/packed.hpp>
 #include <bloomery/detail/hash/budget.hpp>
 #include <bloomery/detail/hash/odd_constants.hpp>
+#include <bloomery/detail/hash/steady.hpp>
 #include <bloomery/hash.hpp>
 
 namespace bloomery::inline v0::detail {
@@ -66,7 +67,8 @@ struct Split {
   std::uint64_t local;
 };
 constexpr Split split(std::uint64_t mixed, std::uint64_t shards) {
-  return {mulhi(mixed, shards), (mixed * shards) & ~count_mask};
+  const auto [high, low] = product_of(mixed, shards);
+  return {high, low & ~count_mask};
 }
 
 constexpr std::uint64_t spread(std::uint64_t local, std::uint64_t shard_seed) {
@@ -74,8 +76,12 @@ constexpr std::uint64_t spread(std::uint64_t local, std::uint64_t shard_seed) {
   return product ^ (product >> 32);
 }
 
+// The bits of a word above a field in its lowest bits, 64 - width: written so that it is one
+// instruction, and none more to shift by it.
+constexpr unsigned above(unsigned width) { return -width % 64; }
+
 constexpr std::uint64_t fingerprint(std::uint64_t spread, unsigned width) {
-  return (spread * fuse_constants[2]) >> (64 - width);
+  return (spread * fuse_constants[2]) >> above(width);
 }
 
 // The first field of a key, counted from the beginning of its shard.
@@ -134,44 +140,56 @@ struct UpTo32Bits {
   static constexpr unsigned width = 0;
 };
 
-// Reads a payload. Arity and field width are compile-time constants: when the payload is in cache,
-// instructions are most of the cost.
-template <unsigned arity, class Read>
-class View {
+// Where lone keys land. The numbers of a shape are worked out once: while a key waits for memory,
+// each instruction between two keys delays the loads of the next (docs/benchmarks.md "One by one").
+class Finder {
  public:
-  using Input = Hash;
-  using Slot = fuse::Slot;
-
-  View(const FuseShape& shape, const std::byte* payload)
-      : shape_(shape),
-        seeds_(payload),
-        fields_(payload + seed_bytes(shape)),
+  Finder(const FuseShape& shape, const std::byte* payload)
+      : seeds_(payload),
+        seed_(shape.seed),
+        shards_(shape.shards),
         first_fields_(shape.first_fields()),
         shard_fields_(shape.shard_fields()),
         segment_fields_(std::uint64_t{1} << shape.segment_bits) {}
 
   // In bounds for any hash and any payload: places follow from the shape alone.
-  Slot locate(Hash hash) const {
-    const auto [shard, local] = split(mix(hash, shape_.seed), shape_.shards);
+  [[gnu::always_inline]] Slot locate(Hash hash) const {
+    const auto [shard, local] = split(mix(hash, seed_), shards_);
     std::uint64_t shard_seed;
     std::memcpy(&shard_seed, seeds_ + shard * sizeof shard_seed, sizeof shard_seed);
     return {shard * shard_fields_ + mulhi(local, first_fields_), spread(local, shard_seed)};
   }
-  // Into the L2 cache, which can have more misses in flight than the L1 cache.
-  [[gnu::always_inline]] void prefetch(const Slot& slot) const {
-    const auto at = places<arity>(segment_fields_, slot.first, slot.spread);
-    for (unsigned i = 0; i < arity; ++i) __builtin_prefetch(fields_ + byte_of(at[i]), 0, 2);
+  template <unsigned arity>
+  [[gnu::always_inline]] std::array<std::uint64_t, arity> places_of(const Slot& slot) const {
+    return places<arity>(segment_fields_, slot.first, slot.spread);
   }
-  bool may_contain(const Slot& slot) const {
-    std::uint64_t sum = fingerprint(slot.spread, width());
-    for (const std::uint64_t at : places<arity>(segment_fields_, slot.first, slot.spread))
-      sum ^= field(at);
-    return sum << (64 - width()) == 0;
+
+ private:
+  const std::byte* seeds_;
+  Steady seed_;
+  Steady shards_;
+  Steady first_fields_;
+  Steady shard_fields_;
+  std::uint64_t segment_fields_;
+};
+
+// Reads the fields of a payload. Arity and field width are compile-time constants: when the payload
+// is in cache, instructions are most of the cost.
+template <unsigned arity, class Read>
+class View {
+ public:
+  View(const std::byte* fields, unsigned width) : fields_(fields), width_(width) {}
+
+  [[gnu::always_inline]] bool may_contain(const std::array<std::uint64_t, arity>& places,
+                                          std::uint64_t spread) const {
+    std::uint64_t sum = fingerprint(spread, width());
+    for (const std::uint64_t at : places) sum ^= field(at);
+    return sum << above(width()) == 0;
   }
 
   // The first n <= 64 of these slots; bit i of the answer tells of slot i.
   std::uint64_t ask(const FuseSlots& slots, std::size_t n) const {
-    const std::uint64_t high = 64 - width();
+    const unsigned high = above(width());
     std::uint64_t answers = 0;
     for (std::size_t i = 0; i < n; ++i) {
       std::uint64_t sum = slots.fingerprint[i];
@@ -182,13 +200,15 @@ class View {
   }
 
  private:
-  unsigned width() const { return Read::width != 0 ? Read::width : shape_.width; }
+  unsigned width() const { return Read::width != 0 ? Read::width : width_; }
 
-  std::uint64_t byte_of(std::uint64_t at) const {
-    return Read::width != 0 ? at * (Read::width / 8) : field_byte(at, shape_.width);
-  }
   // The field in the lowest `width` bits, and others above it.
-  std::uint64_t field(std::uint64_t at) const { return field_at(at * width()); }
+  std::uint64_t field(std::uint64_t at) const {
+    if constexpr (Read::width == 0) return field_at(at * width_);
+    typename Read::Word word;
+    std::memcpy(&word, fields_ + at * sizeof word, sizeof word);
+    return word;
+  }
   // The one that begins with this bit.
   std::uint64_t field_at(std::uint64_t bit) const {
     typename Read::Word word;
@@ -196,12 +216,8 @@ class View {
     return Read::width != 0 ? word : word >> (bit % 8);
   }
 
-  FuseShape shape_;
-  const std::byte* seeds_;
   const std::byte* fields_;
-  std::uint64_t first_fields_;
-  std::uint64_t shard_fields_;
-  std::uint64_t segment_fields_;
+  unsigned width_;
 };
 
 inline FuseView kernel_view(const FuseShape& shape, const std::byte* payload) {
@@ -217,15 +233,13 @@ inline FuseView kernel_view(const FuseShape& shape, const std::byte* payload) {
 }
 
 // Calls use(view) with the view that fits the shape.
-template <class Use>
-decltype(auto) with_view(const FuseShape& shape, const std::byte* payload, Use&& use) {
-  const auto of_arity = [&]<unsigned arity>() -> decltype(auto) {
-    if (shape.width == OneByte::width) return use(View<arity, OneByte>(shape, payload));
-    if (shape.width == TwoBytes::width) return use(View<arity, TwoBytes>(shape, payload));
-    if (shape.width <= 25) return use(View<arity, UpTo25Bits>(shape, payload));
-    return use(View<arity, UpTo32Bits>(shape, payload));
-  };
-  return shape.arity == 3 ? of_arity.template operator()<3>() : of_arity.template operator()<4>();
+template <unsigned arity, class Use>
+[[gnu::always_inline]] inline decltype(auto) with_view(const std::byte* fields, unsigned width,
+                                                       Use&& use) {
+  if (width == OneByte::width) return use(View<arity, OneByte>(fields, width));
+  if (width == TwoBytes::width) return use(View<arity, TwoBytes>(fields, width));
+  if (width <= 25) return use(View<arity, UpTo25Bits>(fields, width));
+  return use(View<arity, UpTo32Bits>(fields, width));
 }
 
 }  // namespace fuse

@@ -4,6 +4,7 @@
 //    avx2      kernels_avx2.cpp: BMI2 and POPCNT too, as all these CPUs have
 //    avx512    kernels_avx512.cpp, kernels_avx512_ribbon.cpp: F, VL, DQ, BW, BMI2
 //              kernels_avx512_gfni.cpp: GFNI and VBMI too, else the law in its place
+//    neon      kernels_neon.cpp: every aarch64
 //
 // The row is chosen once, at the first use: the best the CPU has, or the one that the environment
 // variable BLOOMERY_CPU names. All rows give the same bits and the same answers, so a set may be
@@ -54,11 +55,16 @@ struct SplitView {
   std::uint64_t blocks;
 };
 
-// The next 64 integers of a fused step: to be hashed (xxh3_word.hpp) and prefetched.
-struct NextWords {
-  const std::uint64_t* keys;
-  std::uint64_t flip;     // of the seed
-  std::uint64_t* hashes;  // where they go
+// 64 keys for a fused step to prefetch: hashes, or integers that it hashes first (xxh3_word.hpp).
+struct NextKeys {
+  const std::uint64_t* words;
+  bool are_hashes;
+  std::uint64_t flip;  // of the integers' seed
+};
+
+// 64 keys that are hashed and prefetched, as the row and the shape of the set like to find them.
+struct alignas(64) CalledKeys {
+  std::byte bytes[64 * 24];
 };
 
 // A ribbon as the kernels see it, and where a hash has landed in it (ribbon.hpp).
@@ -118,12 +124,11 @@ struct Kernels {
                              std::size_t ahead);
   std::uint64_t (*lines_ask)(const LinesView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
-  // Fused steps: 64 hashes are used while the next integers are hashed and prefetched. nullptr in
-  // rows where hashing apart is as fast.
-  std::uint64_t (*lines_add_fused)(const LinesView&, const std::uint64_t* hashes,
-                                   const NextWords& next);
-  std::uint64_t (*lines_ask_fused)(const LinesView&, const std::uint64_t* hashes,
-                                   const NextWords& next);
+  // Fused steps: call hashes and prefetches 64 keys; add and ask use those that were called, and
+  // call for the next in their place. nullptr in the scalar row, which hashes apart.
+  void (*lines_call)(const LinesView&, CalledKeys&, const NextKeys&);
+  std::uint64_t (*lines_add_fused)(const LinesView&, CalledKeys&, const NextKeys&);
+  std::uint64_t (*lines_ask_fused)(const LinesView&, CalledKeys&, const NextKeys&);
   // One round of one key in one line: the bits of the hash remixed by this constant. mark sets them
   // and returns whether one of them was not set before; has returns whether all are set.
   bool (*round_mark)(std::uint64_t* line, std::uint64_t hash, std::uint64_t constant,
@@ -140,10 +145,9 @@ struct Kernels {
                              std::size_t ahead);
   std::uint64_t (*split_ask)(const SplitView&, const std::uint64_t* hashes, std::size_t n,
                              std::size_t ahead);
-  std::uint64_t (*split_add_fused)(const SplitView&, const std::uint64_t* hashes,
-                                   const NextWords& next);
-  std::uint64_t (*split_ask_fused)(const SplitView&, const std::uint64_t* hashes,
-                                   const NextWords& next);
+  void (*split_call)(const SplitView&, CalledKeys&, const NextKeys&);
+  std::uint64_t (*split_add_fused)(const SplitView&, CalledKeys&, const NextKeys&);
+  std::uint64_t (*split_ask_fused)(const SplitView&, CalledKeys&, const NextKeys&);
 
   // The slots of n <= 64 hashes; prefetches their memory.
   void (*fuse_locate)(const FuseView&, const std::uint64_t* hashes, std::size_t n, FuseSlots&);
@@ -166,6 +170,15 @@ struct Kernels {
 
   // Ones among so many words.
   std::uint64_t (*count_ones)(const std::uint64_t* words, std::size_t n);
+  // Ones in each of the eight words of a line.
+  void (*count_lanes)(const std::uint64_t* line, std::uint8_t* ones);
+  // Where the ones are among n <= 64 words whose first bit is `base`: places in ascending order,
+  // and how many. There must be room for 64 * n places, all of which may be written. nullptr in
+  // rows where a loop over the ones is as fast (list_ones.hpp).
+  std::size_t (*list_ones)(const std::uint64_t* words, std::size_t n, std::uint32_t base,
+                           std::uint32_t* places);
+  std::size_t (*list_ones_wide)(const std::uint64_t* words, std::size_t n, std::uint64_t base,
+                                std::uint64_t* places);
 
   // Where this byte is among n < 2^32 others: places in ascending order, and how many. There must
   // be room for n places.
@@ -182,10 +195,13 @@ struct Kernels {
 
 // The most hashes in a step.
 inline constexpr std::size_t step_keys = 64;
+// The most words that list_ones takes.
+inline constexpr std::size_t listed_words = 64;
 
 extern const Kernels scalar_kernels;
 extern const Kernels avx2_kernels;
 extern const Kernels avx512_kernels;
+extern const Kernels neon_kernels;
 
 // Scalar functions that other rows use where they have no faster version.
 void hash_words_one_by_one(const std::uint64_t* words, std::size_t n, std::uint64_t seed,

@@ -95,14 +95,15 @@ class LineTable {
   // For a key that is not there. The caller has made room.
   void add_absent(const Key& key) { size_.large ? put<Large>(key) : put<Small>(key); }
 
-  // The line of a key, and the next cache line: low halves of hashes, or what was passed on.
-  [[gnu::always_inline]] void prefetch(const Key& key, bool to_add) const {
+  // The line of a key, and the next cache line: low halves of hashes, or what was passed on. Into
+  // the L1 cache (3), or into the L2 cache (2), which can have more misses in flight.
+  template <int cache>
+  [[gnu::always_inline]] void prefetch(const Key& key) const {
     if (size_.lines == 0) return;
     const std::byte* const line =
         memory_.bytes().data() + sizeof(Large) * mulhi(Large::high_of(key), size_.lines);
-    to_add ? __builtin_prefetch(line, 1) : __builtin_prefetch(line, 0);
-    to_add ? __builtin_prefetch(line + hash_line_bytes, 1)
-           : __builtin_prefetch(line + hash_line_bytes, 0);
+    __builtin_prefetch(line, 0, cache);
+    __builtin_prefetch(line + hash_line_bytes, 0, cache);
   }
 
   // Calls each(key) for every member: in the order of lines, so each within some places of its own.

@@ -1,8 +1,8 @@
 // One key in one split block, for one key at a time: the law of block.hpp without a branch.
 //
-// As native_line.hpp does for lines: a caller that is compiled for a CPU with AVX2 inlines it
-// with the whole block in one register, any other calls the kernel of the CPU it runs on. The same
-// limits hold, for the same reasons.
+// As native_line.hpp does for lines: a caller that is compiled for a CPU with AVX2 or NEON inlines
+// it with the whole block in one or two registers, any other calls the kernel of the CPU it runs
+// on. The same limits hold, for the same reasons.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct SplitOps<AnyCpu> {
   }
 };
 
-#ifdef __AVX2__
+#if defined(__AVX2__) || defined(__aarch64__)
 template <>
 struct SplitOps<ThisCpu> {
   // Are all the bits of the key set?

@@ -23,11 +23,14 @@ namespace bloomery::inline v0::detail {
 struct AnyCpu {};  // calls the kernel of the CPU it runs on
 struct Avx2Cpu {};
 struct Avx512Cpu {};
+struct NeonCpu {};  // every aarch64: there no file is for an older CPU than another
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 using ThisCpu = Avx512Cpu;
 #elif defined(__AVX2__)
 using ThisCpu = Avx2Cpu;
+#elif defined(__aarch64__)
+using ThisCpu = NeonCpu;
 #else
 using ThisCpu = AnyCpu;
 #endif

@@ -85,13 +85,4 @@ bool goes_on(Each& each, const Member& member) {
   }
 }
 
-// Calls `each(bit)` for every bit that is one, in ascending order, until it returns false.
-template <class Each>
-void for_each_one(ConstWords words, Each&& each) {
-  for (std::size_t i = 0; i < words.size(); ++i)
-    for (std::uint64_t left = words[i]; left != 0; left &= left - 1)
-      if (!goes_on(each, i * word_bits + static_cast<std::uint64_t>(std::countr_zero(left))))
-        return;
-}
-
 }  // namespace bloomery::inline v0::detail

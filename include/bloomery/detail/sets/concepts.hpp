@@ -96,14 +96,19 @@ concept Forgetting = Addable<S> && requires {
   requires S::forgets;
 };
 
-// Has a shorter way for single inputs where the shape is simple.
+// Has a shorter way to ask for single inputs where the shape is simple.
 template <class S>
-concept SimplyShaped = Addable<S> && requires(S s, const S asked, typename S::Input in) {
+concept SimplyAsked = Kind<S> && requires(const S asked, typename S::Input in) {
   { asked.is_simple() } -> std::same_as<bool>;
-  { s.add_simple(in) } -> std::same_as<Added>;
   { asked.has_simple(in) } -> std::same_as<bool>;
+  { asked.has_lone(in) } -> std::same_as<bool>;  // of any shape
+};
+
+// And one to add them.
+template <class S>
+concept SimplyShaped = SimplyAsked<S> && Addable<S> && requires(S s, typename S::Input in) {
+  { s.add_simple(in) } -> std::same_as<Added>;
   { s.add_lone(in) } -> std::same_as<Added>;  // of any shape
-  { asked.has_lone(in) } -> std::same_as<bool>;
 };
 
 // May be added to, and asked, by any number of threads at once without losing a key.
@@ -179,10 +184,11 @@ concept Batched = Kind<S> &&
 // whether the CPU's kernels do it (kernels.hpp).
 template <class S>
 concept Fusing = Batched<S> &&
-    requires(S s, const S asked, const typename S::Input* inputs, const NextWords& next) {
+    requires(S s, const S asked, CalledKeys& called, const NextKeys& next) {
   { asked.fuses() } -> std::same_as<bool>;
-  { s.add_fused(inputs, next) } -> std::same_as<std::uint64_t>;
-  { asked.ask_fused(inputs, next) } -> std::same_as<std::uint64_t>;
+  asked.call(called, next);
+  { s.add_fused(called, next) } -> std::same_as<std::uint64_t>;
+  { asked.ask_fused(called, next) } -> std::same_as<std::uint64_t>;
 };
 
 // Keeps the slots of a step of up to 64 inputs between the prefetch and the asking; bit i of the

@@ -9,7 +9,8 @@
 // gives a Hash is responsible for it: that is also how a program mixes forms on purpose.
 //
 // is_open() is one cached branch for the single-key fast path instead of three: the form of the key
-// is noted, the hash is the fast one, and the shape of the set is simple. While keys wait for
+// is noted, the hash is the fast one, and the shape of the set is simple, if its kind has a shorter
+// way for such (SimplyAsked). While keys wait for
 // memory, each instruction between two of them delays the next load (docs/benchmarks.md "One by
 // one"). A noted form stays noted, and neither hash nor shape ever changes: once the fast path is
 // open, it stays open until the set is cleared.
@@ -38,13 +39,30 @@ namespace bloomery::inline v0::detail {
   detail::raise(Failure(wrong_form(held, given)));
 }
 
+// Adds, or asks for, a hash where the gate is open: by the shorter way of the kind, if it has one.
+template <class Cpu, class Body>
+[[gnu::always_inline]] inline Added add_open(Body& body, Hash hash) {
+  if constexpr (requires { body.template add_simple<Cpu>(hash); })
+    return body.template add_simple<Cpu>(hash);
+  else
+    return body.add(hash);
+}
+template <class Cpu, class Body>
+[[gnu::always_inline]] inline bool ask_open(const Body& body, Hash hash) {
+  if constexpr (requires { body.kind().template has_simple<Cpu>(hash); })
+    return body.kind().template has_simple<Cpu>(hash);
+  else
+    return body.may_contain(hash);
+}
+
 // For sets of kind K, or of a composite.
 template <class K>
 class KeyGate {
  public:
   template <class Core>
   KeyGate(const Core& core, const Hasher& hasher) {
-    if constexpr (SimplyShaped<K>) is_simple_ = core.is_simple() && hasher.mode() == HashMode::fast;
+    is_simple_ = hasher.mode() == HashMode::fast;
+    if constexpr (SimplyAsked<K>) is_simple_ = is_simple_ && core.is_simple();
     if constexpr (is_ranged) noted_ = KeyForm::number;
   }
   KeyGate(KeyGate&& other) noexcept

@@ -162,7 +162,7 @@ class Owned {
   auto add_from(const Source& source, Sink&& sink)
       -> std::conditional_t<Bounded<K>, Result<std::size_t>, std::size_t> {
     if constexpr (OneLined<K> && std::same_as<std::decay_t<Sink>, CountOnly>)
-      if (kind_.has_one_line() && partition_pays(kind_.lines(), source.size()))
+      if (partition_pays(kind_, source.size()))
         if (const auto count = add_all_partitioned(kind_, source)) {
           ledger_.adds += *count;
           return *count;
@@ -188,7 +188,7 @@ class Owned {
   template <KeySource<Input> Source, class Sink>
   std::size_t ask_from(const Source& source, Sink&& sink) const {
     if constexpr (OneLined<K> && !Ranged<K> && std::same_as<std::decay_t<Sink>, CountOnly>)
-      if (kind_.has_one_line() && partition_pays(kind_.lines(), source.size()))
+      if (partition_pays(kind_, source.size()))
         if (const auto count = count_partitioned(kind_, source)) return *count;
     return pipeline(kind_, source, lookahead_for(kind_), asking(kind_), sink).yes;
   }

@@ -11,8 +11,9 @@
 //
 //    pipeline(kind, source, lookahead_for(kind), adding(kind), CountOnly{})
 //
-// Kinds with kernels of their own (Batched) are handed whole steps; of integers also those that
-// come next, to be hashed in the same loop (Fusing).
+// Kinds with kernels of their own (Batched) are handed whole steps. Those whose kernels also call
+// for the keys that come next (Fusing), and hash them if they are integers, keep what they need of
+// a key meanwhile; only the last keys, less than a step, go through the pipeline then.
 // Limits:  a kind that can be full (Bounded) may stop the pipeline, which tells where.
 // Threads: as the kind's add and may_contain.
 #pragma once
@@ -28,6 +29,7 @@
 
 #include <bloomery/detail/bits/kernels.hpp>
 #include <bloomery/detail/sets/bulk/key_source.hpp>
+#include <bloomery/detail/sets/bulk/probe_steps.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 
 namespace bloomery::inline v0::detail {
@@ -42,13 +44,9 @@ constexpr std::size_t lookahead_of() {
     return step_keys;
 }
 
-// How far ahead for this set: a kind may choose less than its maximum.
 template <Kind K>
-std::size_t lookahead_for(const K& kind) {
-  if constexpr (requires { kind.lookahead_now(); })
-    return kind.lookahead_now();
-  else
-    return lookahead_of<K>();
+constexpr std::size_t lookahead_for(const K&) {
+  return lookahead_of<K>();
 }
 
 // A step that ended early: `taken` inputs were used, the next one finds no room.
@@ -80,9 +78,8 @@ struct AddSteps {
                            std::size_t ahead) const {
     return kind.add_step(inputs, n, ahead);
   }
-  std::uint64_t fused(const typename K::Input* inputs,
-                      const NextWords& next) const requires Fusing<K> {
-    return kind.add_fused(inputs, next);
+  std::uint64_t fused(CalledKeys& called, const NextKeys& next) const requires Fusing<K> {
+    return kind.add_fused(called, next);
   }
 };
 
@@ -93,9 +90,8 @@ struct AskSteps {
                            std::size_t ahead) const {
     return kind.ask_step(inputs, n, ahead);
   }
-  std::uint64_t fused(const typename K::Input* inputs,
-                      const NextWords& next) const requires Fusing<K> {
-    return kind.ask_fused(inputs, next);
+  std::uint64_t fused(CalledKeys& called, const NextKeys& next) const requires Fusing<K> {
+    return kind.ask_fused(called, next);
   }
 };
 
@@ -103,7 +99,9 @@ struct AskSteps {
 template <Addable K>
 auto adding(K& kind) {
   using Input = typename K::Input;
-  if constexpr (Batched<K>)
+  if constexpr (ProbeAddable<K>)
+    return adding_probes(kind);
+  else if constexpr (Batched<K>)
     return AddSteps<K>{kind};
   else if constexpr (Bounded<K>)
     return [&kind](const Input* inputs, std::size_t n, std::size_t ahead) {
@@ -151,20 +149,16 @@ class SlotAsker {
 template <Kind K>
 auto asking(const K& kind) {
   using Input = typename K::Input;
-  constexpr bool fetched = requires(const Input& input) {
-    kind.may_contain_fetched(kind.locate(input));
-  };
-  if constexpr (SlotKeeping<K>)
+  if constexpr (Probing<K>)
+    return asking_probes(kind);
+  else if constexpr (SlotKeeping<K>)
     return SlotAsker<K>(kind);
   else if constexpr (Batched<K>)
     return AskSteps<K>{kind};
   else
     return [&kind](const Input* inputs, std::size_t n, std::size_t ahead) {
       return step_one_by_one(kind, inputs, n, ahead, [&](const Input& input) {
-        if constexpr (fetched)
-          return kind.may_contain_fetched(kind.locate(input));
-        else
-          return kind.may_contain(kind.locate(input));
+        return kind.may_contain(kind.locate(input));
       });
     };
 }
@@ -176,10 +170,36 @@ struct Piped {
   std::size_t yes = 0;
 };
 
+// A step of keys for a fused loop: where they lie, or in `room`.
+template <KeySource<Hash> Source>
+NextKeys step_of_keys(const Source& source, std::size_t first, std::uint64_t (&room)[step_keys]) {
+  if constexpr (requires { source.words(first, room); })
+    if (source.hashed_by_kernels()) return {source.words(first, room), false, source.flip()};
+  if constexpr (requires { source.inputs(); }) {
+    return {bare_words(source.inputs() + first), true, 0};
+  } else {
+    source.make(first, step_keys, reinterpret_cast<Hash*>(room));
+    return {room, true, 0};
+  }
+}
+
+// Takes all whole steps of the keys in fused loops; calls note(answers) for each.
+template <Fusing K, KeySource<Hash> Source, class Take, class Note>
+void take_fused(const K& kind, const Source& source, const Take& take, Note&& note) {
+  const std::size_t steps = source.size() / step_keys;
+  std::uint64_t room[step_keys]{};
+  CalledKeys called;
+  kind.call(called, step_of_keys(source, 0, room));
+  for (std::size_t step = 1; step < steps; ++step)
+    note(take.fused(called, step_of_keys(source, step * step_keys, room)));
+  // Nothing comes after the last step. It calls for whatever lies in the room: old keys, or zeros.
+  note(take.fused(called, {room, true, 0}));
+}
+
 // Calls take(inputs, n, ahead) -> answers for step after step, and sink(index of the first, n,
 // answers) for its answers; keys without a place have no for an answer. If `take` has
 // begin(inputs, n), that is called for the first inputs instead of a prefetch; if it has
-// fused(inputs, next) and the source has words, that is called for whole steps in the middle.
+// fused(called, next), that is called for whole steps.
 // `lookahead`: lookahead_of<K>() at most.
 template <class K, KeySource<typename K::Input> Source, class Take, class Sink>
 Piped pipeline(K& kind, const Source& source, std::size_t lookahead, Take&& take, Sink&& sink) {
@@ -216,11 +236,16 @@ Piped pipeline(K& kind, const Source& source, std::size_t lookahead, Take&& take
     else
       return note({take(inputs, n, ahead), n}, n);
   };
+  if constexpr (requires(CalledKeys & called, const NextKeys& next) { take.fused(called, next); })
+    if (size >= 2 * step_keys && kind.fuses())
+      take_fused(kind, source, take, [&](std::uint64_t answers) {
+        note({answers, step_keys}, step_keys);
+      });
   if constexpr (requires { source.inputs(); }) {
     // The inputs lie there already.
     const Input* const inputs = source.inputs();
-    call_for(inputs, std::min(lookahead, size));
-    for (std::size_t done = 0; done < size; done += step_keys) {
+    call_for(inputs + piped.taken, std::min(lookahead, size - piped.taken));
+    for (std::size_t done = piped.taken; done < size; done += step_keys) {
       const std::size_t n = std::min(step_keys, size - done);
       const std::size_t ahead = std::min(lookahead, size - done - n);
       call_for_the_rest(inputs + done, n, ahead);
@@ -230,36 +255,20 @@ Piped pipeline(K& kind, const Source& source, std::size_t lookahead, Take&& take
     // A window slides over the inputs: made, not yet used. It moves back to the start of its buffer
     // from time to time.
     std::array<Input, 5 * step_keys + lookahead_of<K>()> room;
-    constexpr bool fusing = requires(const NextWords& next, std::uint64_t(&words)[step_keys]) {
-      take.fused(room.data(), next);
-      source.words(0, words);
-    };
-    bool fuses = false;
-    if constexpr (fusing) fuses = kind.fuses() && source.hashed_by_kernels();
-    std::size_t made = std::min(lookahead, size);
-    source.make(0, made, room.data());
-    call_for(room.data(), made);
+    std::size_t made = std::min(piped.taken + lookahead, size);
+    source.make(piped.taken, made - piped.taken, room.data());
+    call_for(room.data(), made - piped.taken);
     const Input* window = room.data();
-    for (std::size_t done = 0; done < size;) {
+    for (std::size_t done = piped.taken; done < size;) {
       const std::size_t n = std::min(step_keys, size - done);
       if (window + lookahead + step_keys > room.data() + room.size())
         window = std::copy(window, window + (made - done), room.data()) - (made - done);
       const std::size_t more = std::min(lookahead + n, size - done) - (made - done);
       Input* const place = room.data() + (window - room.data()) + (made - done);
-      if (fuses && more == step_keys) {
-        if constexpr (fusing) {
-          std::uint64_t words[step_keys];
-          const NextWords next{source.words(made, words), source.flip(),
-                               reinterpret_cast<std::uint64_t*>(place)};
-          note({take.fused(window, next), n}, n);
-        }
-        made += more;
-      } else {
-        source.make(made, more, place);
-        made += more;
-        call_for_the_rest(window, n, made - done - n);
-        if (!take_step(window, n, made - done - n)) break;
-      }
+      source.make(made, more, place);
+      made += more;
+      call_for_the_rest(window, n, made - done - n);
+      if (!take_step(window, n, made - done - n)) break;
       done += n;
       window += n;
     }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -125,22 +126,50 @@ class Texts {
   Hasher hasher_;
 };
 
+// The value of an integer key, negative ones at the upper end.
+template <class T>
+std::uint64_t ordinal_value(const T& key) {
+  if constexpr (std::same_as<T, Ordinal>)
+    return key.value;
+  else
+    return static_cast<std::uint64_t>(key);
+}
+
+// Whether low <= key <= high for all keys. The range is narrower than 2^63, so a key outside leaves
+// the highest bit in its distance to one of the ends: no branch, and blocks of a known length,
+// which compilers turn into vectors.
+template <class T>
+bool all_between(std::span<const T> keys, std::uint64_t low, std::uint64_t high) {
+  assert(high - low < std::uint64_t{1} << 63 && "maps are narrower");
+  std::uint64_t outside = 0;
+  const auto look_at = [&](const T& key) {
+    const std::uint64_t value = ordinal_value(key);
+    outside |= (value - low) | (high - value);
+    if constexpr (std::signed_integral<T>) outside |= value;
+  };
+  constexpr std::size_t block = 32;
+  std::size_t i = 0;
+  for (; keys.size() - i >= block; i += block)
+    for (std::size_t k = 0; k < block; ++k) look_at(keys[i + k]);
+  for (; i < keys.size(); ++i) look_at(keys[i]);
+  return outside >> 63 == 0;
+}
+
 // Integers as themselves, for the exact maps.
 template <class T>
 class Ordinals {
  public:
   Ordinals(std::span<const T> keys, std::uint64_t low, std::uint64_t high)
-      : keys_(keys), low_(low), high_(high), all_inside_(true) {
-    for (const T& key : keys) all_inside_ &= has_place(key);
-  }
+      : keys_(keys), low_(low), high_(high), all_inside_(all_between(keys, low, high)) {}
 
   std::size_t size() const { return keys_.size(); }
   void make(std::size_t first, std::size_t n, Ordinal* out) const {
     const T* keys = keys_.data() + first;
     if (all_inside_)
-      for (std::size_t i = 0; i < n; ++i) out[i] = {value_of(keys[i])};
+      for (std::size_t i = 0; i < n; ++i) out[i] = {ordinal_value(keys[i])};
     else
-      for (std::size_t i = 0; i < n; ++i) out[i] = {has_place(keys[i]) ? value_of(keys[i]) : low_};
+      for (std::size_t i = 0; i < n; ++i)
+        out[i] = {has_place(keys[i]) ? ordinal_value(keys[i]) : low_};
   }
   std::uint64_t have_place(std::size_t first, std::size_t n) const {
     if (all_inside_) return detail::all_have_place;
@@ -150,16 +179,10 @@ class Ordinals {
   }
 
  private:
-  static std::uint64_t value_of(const T& key) {
-    if constexpr (std::same_as<T, Ordinal>)
-      return key.value;
-    else
-      return static_cast<std::uint64_t>(key);
-  }
   bool has_place(const T& key) const {
     if constexpr (std::signed_integral<T>)
       if (key < 0) return false;
-    return value_of(key) - low_ <= high_ - low_;
+    return ordinal_value(key) - low_ <= high_ - low_;
   }
 
   std::span<const T> keys_;

@@ -22,7 +22,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include <bloomery/detail/bits/caches.hpp>
 #include <bloomery/detail/bits/kernels.hpp>
 #include <bloomery/detail/bits/memory.hpp>
 #include <bloomery/detail/sets/bulk/batch.hpp>
@@ -48,31 +48,35 @@ struct PartitionPlan {
   std::size_t held_keys = 0;
 };
 
-inline constexpr std::uint64_t partition_from_bytes = std::uint64_t{128} << 20;
+// What the caches decide.
+struct PartitionTuning {
+  std::uint64_t from_bytes = 0;  // sets below are not partitioned by one thread
+  unsigned slice_shift = 0;      // lines of the smallest slice, as a power of two
+
+  // From four times the shared cache on. A slice is a quarter of a core's second level: beside it
+  // lie buffers and the inputs that stream by.
+  static PartitionTuning by(const Caches& caches);
+};
+
 inline constexpr std::size_t most_parts = 1024;
-inline constexpr unsigned smallest_slice_shift = 12;  // 4,096 lines, 256 KiB
 inline constexpr std::uint64_t most_scratch_bytes = std::uint64_t{256} << 20;
 
-// Does partitioning cost less than it saves? Below 128 MiB many prefetches in flight are as fast,
-// and with less than one key per line there is nothing to share.
-inline bool partition_pays(std::uint64_t lines, std::size_t keys) {
-  return lines * 64 >= detail::partition_from_bytes && keys >= lines;
+// Does partitioning by one thread cost less than it saves? Fused loops keep so many lines on their
+// way that they are faster at any size. Otherwise many prefetches in flight are as fast while much
+// of the set is in a cache, and with less than one key per line there is nothing to share.
+template <OneLined K>
+bool partition_pays(const K& kind, std::size_t keys) {
+  if constexpr (Fusing<K>)
+    if (kind.fuses()) return false;
+  return kind.has_one_line() && keys >= kind.lines() &&
+         kind.lines() * 64 >= PartitionTuning::by(caches()).from_bytes;
 }
 
-// `threads` share what is held. Slices of 256 KiB, larger ones only where there would be too many;
-// small sets are cut smaller, so that each thread has parts of its own. A slice is visited with
-// about four keys a line: one thread holds half as many, several hold all of them.
-inline PartitionPlan plan_partitions(std::uint64_t lines, std::size_t keys, unsigned threads) {
-  PartitionPlan plan;
-  plan.shift = detail::smallest_slice_shift;
-  while (plan.shift > 0 && (lines >> plan.shift) < std::uint64_t{8} * threads) --plan.shift;
-  while ((lines >> plan.shift) >= detail::most_parts) ++plan.shift;
-  plan.parts = static_cast<std::size_t>((lines - 1) >> plan.shift) + 1;
-  const std::uint64_t scratch =
-      std::clamp<std::uint64_t>(16 * lines, std::uint64_t{1} << 19, detail::most_scratch_bytes);
-  plan.held_keys = std::min<std::size_t>(keys, (threads == 1 ? 1 : 2) * scratch / sizeof(Hash));
-  return plan;
-}
+// `threads` share what is held. Slices that fit the cache, larger ones only where there would be
+// too many; small sets are cut smaller, so that each thread has parts of its own. A slice is
+// visited with about four keys a line: one thread holds half as many, several hold all of them.
+PartitionPlan plan_partitions(std::uint64_t lines, std::size_t keys, unsigned threads,
+                              const Caches& sizes = caches());
 
 template <class Input>
 class Partitions {

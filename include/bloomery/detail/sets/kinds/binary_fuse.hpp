@@ -25,6 +25,7 @@
 
 #include <bloomery/detail/bits/fuse.hpp>
 #include <bloomery/detail/bits/kernels.hpp>
+#include <bloomery/detail/bits/this_cpu.hpp>
 #include <bloomery/detail/sets/build/built.hpp>
 #include <bloomery/detail/sets/build/fuse_build.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
@@ -98,23 +99,43 @@ class BinaryFuse {
     return keys == 0 ? 0 : std::ldexp(1, -static_cast<int>(shape.width));
   }
 
-  BinaryFuse(const Shape& shape, std::span<std::byte> lent) : shape_(shape), payload_(lent.data()) {
+  BinaryFuse(const Shape& shape, std::span<std::byte> lent)
+      : shape_(shape),
+        payload_(lent.data()),
+        fields_(lent.data() + fuse::seed_bytes(shape)),
+        finder_(shape, lent.data()) {
     assert(lent.size() == bytes(shape) && "a filter is given exactly the bytes of its shape");
   }
 
   Shape shape() const { return shape_; }
 
-  Slot locate(Hash hash) const { return any_view().locate(hash); }
+  Slot locate(Hash hash) const { return finder_.locate(hash); }
+  // Into the L2 cache, which can have more misses in flight than the L1 cache.
   [[gnu::always_inline]] void prefetch(const Slot& slot) const {
-    if (shape_.arity == 3)
-      fuse::View<3, fuse::UpTo32Bits>(shape_, payload_).prefetch(slot);
-    else
-      fuse::View<4, fuse::UpTo32Bits>(shape_, payload_).prefetch(slot);
+    const auto at = finder_.places_of<4>(slot);
+    for (unsigned i = 0; i < shape_.arity; ++i)
+      __builtin_prefetch(fields_ + fuse::field_byte(at[i], shape_.width), 0, 2);
   }
   bool may_contain(const Slot& slot) const {
     if (shape_.keys == 0) return false;
-    return fuse::with_view(shape_, payload_,
-                           [&](const auto& view) { return view.may_contain(slot); });
+    return shape_.arity == 3 ? has<3>(slot) : has<4>(slot);
+  }
+  // One key by itself. Its usual shape is inlined: a caller's loop keeps the numbers in registers.
+  bool is_simple() const { return shape_.arity == 3 && shape_.width <= 25 && shape_.keys != 0; }
+  template <class Cpu = ThisCpu>
+  [[gnu::always_inline]] bool has_simple(Hash hash) const {
+    const Slot slot = finder_.locate(hash);
+    const auto at = finder_.places_of<3>(slot);
+    using namespace fuse;
+    if (shape_.width == OneByte::width)
+      return View<3, OneByte>(fields_, OneByte::width).may_contain(at, slot.spread);
+    if (shape_.width == TwoBytes::width)
+      return View<3, TwoBytes>(fields_, TwoBytes::width).may_contain(at, slot.spread);
+    return View<3, UpTo25Bits>(fields_, shape_.width).may_contain(at, slot.spread);
+  }
+  template <class Cpu = ThisCpu>
+  bool has_lone(Hash hash) const {
+    return may_contain(locate(hash));
   }
   // Steps as batch.hpp wants them: a kernel locates and prefetches, the view that fits the
   // shape asks.
@@ -124,7 +145,9 @@ class BinaryFuse {
   }
   std::uint64_t ask_slots(const Slots& slots, std::size_t n) const {
     if (shape_.keys == 0) return 0;
-    return fuse::with_view(shape_, payload_, [&](const auto& view) { return view.ask(slots, n); });
+    const auto ask = [&](const auto& view) { return view.ask(slots, n); };
+    return shape_.arity == 3 ? fuse::with_view<3>(fields_, shape_.width, ask)
+                             : fuse::with_view<4>(fields_, shape_.width, ask);
   }
 
   // Exact: the keys were counted when the set was built.
@@ -140,11 +163,17 @@ class BinaryFuse {
   static constexpr std::uint64_t most_shard_fields = std::uint64_t{1} << 31;
   static constexpr std::uint64_t most_fields = std::uint64_t{1} << 52;
 
-  // Where a hash lands depends neither on the arity nor on the width.
-  fuse::View<3, fuse::UpTo32Bits> any_view() const { return {shape_, payload_}; }
+  template <unsigned arity>
+  [[gnu::always_inline]] bool has(const Slot& slot) const {
+    return fuse::with_view<arity>(fields_, shape_.width, [&](const auto& view) {
+      return view.may_contain(finder_.places_of<arity>(slot), slot.spread);
+    });
+  }
 
   Shape shape_;
   const std::byte* payload_;
+  const std::byte* fields_;
+  fuse::Finder finder_;
 };
 
 }  // namespace bloomery::inline v0::detail

@@ -17,6 +17,7 @@
 #include <string>
 #include <tuple>
 
+#include <bloomery/detail/bits/list_ones.hpp>
 #include <bloomery/detail/bits/member_iterator.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
@@ -96,6 +97,13 @@ class Bitmap {
   template <class Each>
   void for_each(Each&& each) const {
     for_each_one(words_, [&](std::uint64_t bit) { return each(shape_.low + bit); });
+  }
+  // Writes the members from `from` on, in ascending order, as many as `to` holds; returns how many.
+  // A T must hold every integer of the range.
+  template <class T>
+  std::size_t copy_members(std::span<T> to, std::uint64_t from) const {
+    if (from > shape_.high) return 0;
+    return copy_ones(words_, from > shape_.low ? from - shape_.low : 0, shape_.low, to);
   }
   MemberIterator<1> begin() const { return {words_, shape_.low}; }
   MemberIterator<1> end() const { return MemberIterator<1>::end(words_, shape_.low); }

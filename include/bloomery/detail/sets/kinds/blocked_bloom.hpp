@@ -165,16 +165,15 @@ class BlockedBloom {
     return kernels().lines_ask(view(), bare_words(hashes), n, ahead);
   }
   bool fuses() const { return kernels().lines_add_fused != nullptr; }
-  std::uint64_t add_fused(const Hash* hashes, const NextWords& next) {
-    return kernels().lines_add_fused(view(), bare_words(hashes), next);
+  void call(CalledKeys& called, const NextKeys& first) const {
+    kernels().lines_call(view(), called, first);
   }
-  std::uint64_t ask_fused(const Hash* hashes, const NextWords& next) const {
-    return kernels().lines_ask_fused(view(), bare_words(hashes), next);
+  std::uint64_t add_fused(CalledKeys& called, const NextKeys& next) {
+    return kernels().lines_add_fused(view(), called, next);
   }
-
-  // The larger a set is compared to the caches, the longer a line takes to arrive, and the fewer
-  // prefetches fit before they delay each other (docs/dead_ends.md).
-  std::size_t lookahead_now() const { return shape_.blocks < far_blocks ? step_keys : 32; }
+  std::uint64_t ask_fused(CalledKeys& called, const NextKeys& next) const {
+    return kernels().lines_ask_fused(view(), called, next);
+  }
 
   std::uint64_t lines() const { return shape_.blocks; }
   void find_lines(const Hash* hashes, std::size_t n, std::uint64_t* lines) const {
@@ -230,7 +229,6 @@ class BlockedBloom {
   // key instead of 22.1.
   static constexpr double two_lines_below = 1e-4;
   static constexpr std::uint64_t most_blocks = std::uint64_t{1} << 48;
-  static constexpr std::uint64_t far_blocks = (std::uint64_t{256} << 20) / line_bytes;
 
   static Result<Shape> plan_lines(const Want& want, std::uint32_t lines) {
     if (auto sound = check_keys_and_rate(want); !sound) return sound.error();

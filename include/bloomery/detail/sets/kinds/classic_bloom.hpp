@@ -23,6 +23,8 @@
 #include <string>
 #include <tuple>
 
+#include <bloomery/detail/bits/list_ones.hpp>
+#include <bloomery/detail/bits/probes.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/hash/budget.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
@@ -75,54 +77,59 @@ class ClassicBloom {
 
   ClassicBloom(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape),
+        probes_(shape.bits, shape.probes),
         words_(reinterpret_cast<std::uint64_t*>(lent.data()), lent.size() / sizeof(std::uint64_t)) {
     assert(lent.size() == bytes(shape) && "a filter is given exactly the bytes of its shape");
   }
 
   Shape shape() const { return shape_; }
 
-  // Each key waits at all its probes, so fewer keys are prefetched at a time.
-  static constexpr std::size_t lookahead = 24;
+  static constexpr std::size_t lookahead = 32;
 
   Slot locate(Hash hash) const { return {hash}; }
   [[gnu::always_inline]] void prefetch(Slot slot) const {
-    each_probe(slot, [&](std::uint64_t bit) {
-      __builtin_prefetch(&words_[bit / word_bits], 0, 2);
-      return true;
-    });
+    probes_.each(
+        slot.hash, [&](std::uint32_t, std::uint64_t bit)
+                       __attribute__((always_inline)) { prefetch_place(bit); });
   }
 
   Added add(Slot slot) {
-    bool seen = true;
-    each_probe(slot, [&](std::uint64_t bit) {
-      seen &= set_bit(words_, bit);
-      return true;
-    });
-    return added(!seen);
+    std::uint64_t seen = 1;
+    probes_.each(slot.hash, [&](std::uint32_t, std::uint64_t bit) { seen &= mark(bit); });
+    return added(seen == 0);
   }
   Added add_shared(Slot slot) {
     bool seen = true;
-    each_probe(slot, [&](std::uint64_t bit) {
-      seen &= set_bit_shared(words_, bit);
-      return true;
-    });
+    probes_.each(slot.hash,
+                 [&](std::uint32_t, std::uint64_t bit) { seen &= set_bit_shared(words_, bit); });
     return added(!seen);
   }
   bool may_contain(Slot slot) const {
-    return each_probe(slot, [&](std::uint64_t bit) { return get_bit(words_, bit); });
-  }
-  // The same for a slot whose memory was prefetched: all probes and no branch, which would be
-  // mispredicted for half of the absent keys.
-  bool may_contain_fetched(Slot slot) const {
-    bool all = true;
-    each_probe(slot, [&](std::uint64_t bit) {
-      all &= get_bit(words_, bit);
-      return true;
-    });
-    return all;
+    std::uint64_t all = 1;
+    probes_.each(slot.hash, [&](std::uint32_t, std::uint64_t bit) { all &= from(bit); });
+    return all != 0;
   }
   bool may_contain_shared(Slot slot) const {
-    return each_probe(slot, [&](std::uint64_t bit) { return get_bit_shared(words_, bit); });
+    bool all = true;
+    probes_.each(slot.hash,
+                 [&](std::uint32_t, std::uint64_t bit) { all &= get_bit_shared(words_, bit); });
+    return all;
+  }
+
+  // Steps as probe_steps.hpp wants them.
+  const Probes& probes() const { return probes_; }
+  [[gnu::always_inline]] void prefetch_place(std::uint64_t bit) const {
+    __builtin_prefetch(&words_[bit / word_bits], 0, 2);
+  }
+  Added add_at(const std::uint64_t* bits) {
+    std::uint64_t seen = 1;
+    for (std::uint32_t i = 0; i < shape_.probes; ++i) seen &= mark(bits[i]);
+    return added(seen == 0);
+  }
+  bool has_at(const std::uint64_t* bits) const {
+    std::uint64_t all = 1;
+    for (std::uint32_t i = 0; i < shape_.probes; ++i) all &= from(bits[i]);
+    return all != 0;
   }
 
   // Exact: the bytes are those of a filter that was given both lists.
@@ -160,20 +167,21 @@ class ClassicBloom {
   // Whole cache lines: no filter is too small for the law, and neighbouring bits can fold.
   static constexpr std::uint64_t granule_bits = 512;
   static constexpr std::uint64_t most_bits = std::uint64_t{1} << 56;
-  static constexpr std::uint32_t most_probes = 64;
 
-  // Calls visit(bit) for each probe while it returns true; returns whether all did.
-  template <class Visit>
-  bool each_probe(Slot slot, Visit&& visit) const {
-    std::uint64_t g = slot.hash.bits;
-    for (std::uint32_t i = 0; i < shape_.probes; ++i) {
-      g *= remix_constants[5];
-      if (!visit(mulhi(g, shape_.bits))) return false;
-    }
-    return true;
+  // The word of a bit from that bit on: its lowest bit is the answer.
+  std::uint64_t from(std::uint64_t bit) const {
+    return words_[bit / word_bits] >> (bit % word_bits);
+  }
+  // The same before the bit is set.
+  std::uint64_t mark(std::uint64_t bit) {
+    std::uint64_t& word = words_[bit / word_bits];
+    const std::uint64_t before = word;
+    word = before | std::uint64_t{1} << (bit % word_bits);
+    return before >> (bit % word_bits);
   }
 
   Shape shape_;
+  Probes probes_;
   Words words_;
 };
 

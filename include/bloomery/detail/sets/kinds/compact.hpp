@@ -36,8 +36,10 @@ struct CompactLaw {
   // Grows by 1/2: less costs time, more costs memory.
   static constexpr unsigned growing_part = 2;
   static constexpr unsigned small_growing_part = 2;
-  // How many keys ahead their lines are prefetched.
+  // How many keys ahead lines are prefetched, and while the table is larger than the shared cache;
+  // 0: no difference.
   static constexpr std::size_t ahead = 24;
+  static constexpr std::size_t far_ahead = 48;
 };
 
 using Compact = LineSet<CompactLaw>;

@@ -26,6 +26,7 @@
 #include <tuple>
 
 #include <bloomery/detail/bits/counters.hpp>
+#include <bloomery/detail/bits/probes.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/hash/budget.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
@@ -66,7 +67,7 @@ class CountingBloom {
 
   static Result<void> check(const Shape& shape, std::uint64_t payload_bytes) {
     if (shape.counters == 0 || shape.counters % granule != 0 || shape.counters > most_counters ||
-        shape.probes == 0 || shape.probes > most_counter_probes)
+        shape.probes == 0 || shape.probes > most_probes)
       return Error{Code::damaged, "a counting filter of " + std::to_string(shape.counters) +
                                       " counters and " + std::to_string(shape.probes) +
                                       " probes is not possible"};
@@ -81,6 +82,7 @@ class CountingBloom {
 
   CountingBloom(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape),
+        probes_(shape.counters, shape.probes),
         counters_(
             {reinterpret_cast<std::uint64_t*>(lent.data()), lent.size() / sizeof(std::uint64_t)},
             counter_bits) {
@@ -89,23 +91,16 @@ class CountingBloom {
 
   Shape shape() const { return shape_; }
 
-  // Each key waits at all its probes, so fewer keys are prefetched at a time.
-  static constexpr std::size_t lookahead = 12;
+  static constexpr std::size_t lookahead = 32;
 
   Slot locate(Hash hash) const { return {hash}; }
   [[gnu::always_inline]] void prefetch(Slot slot) const {
-    each_probe(
-        slot, [&](std::uint64_t place) __attribute__((always_inline)) {
-          counters_.prefetch(place);
-          return true;
-        });
+    probes_.each(
+        slot.hash, [&](std::uint32_t, std::uint64_t place)
+                       __attribute__((always_inline)) { prefetch_place(place); });
   }
 
-  Added add(Slot slot) {
-    bool seen = true;
-    for (const std::uint64_t place : places(slot)) seen &= counters_.raise(place) != 0;
-    return added(!seen);
-  }
+  Added add(Slot slot) { return add_at(found(slot).data()); }
   Added add_shared(Slot slot) {
     bool seen = true;
     for (const std::uint64_t place : places(slot)) seen &= counters_.raise_shared(place) != 0;
@@ -118,20 +113,29 @@ class CountingBloom {
     return true;
   }
   bool may_contain(Slot slot) const {
-    return each_probe(slot, [&](std::uint64_t place) { return counters_.get(place) != 0; });
+    return probes_.each_while(
+        slot.hash, [&](std::uint64_t place) { return counters_.get_as<counter_bits>(place) != 0; });
   }
   bool may_contain_shared(Slot slot) const {
-    return each_probe(slot, [&](std::uint64_t place) { return counters_.get_shared(place) != 0; });
+    return probes_.each_while(
+        slot.hash, [&](std::uint64_t place) { return counters_.get_shared(place) != 0; });
+  }
+
+  // Steps as probe_steps.hpp wants them.
+  const Probes& probes() const { return probes_; }
+  [[gnu::always_inline]] void prefetch_place(std::uint64_t place) const {
+    counters_.prefetch(place);
+  }
+  Added add_at(const std::uint64_t* places) {
+    return added(!counters_.raise_each<counter_bits>(places, shape_.probes));
+  }
+  bool has_at(const std::uint64_t* places) const {
+    return counters_.smallest<counter_bits>(places, shape_.probes) != 0;
   }
 
   // How many copies, never too few; most_count() means that or more.
   std::uint64_t count(Slot slot) const {
-    std::uint64_t smallest = counters_.most();
-    each_probe(slot, [&](std::uint64_t place) {
-      smallest = std::min(smallest, counters_.get(place));
-      return smallest != 0;
-    });
-    return smallest;
+    return counters_.smallest<counter_bits>(found(slot).data(), shape_.probes);
   }
   std::uint64_t most_count() const { return counters_.most(); }
   // Saturated counters, which are never lowered again.
@@ -167,13 +171,15 @@ class CountingBloom {
   static constexpr std::uint64_t granule = 512;
   static constexpr std::uint64_t most_counters = std::uint64_t{1} << 56;
 
-  CounterPlaces places(Slot slot) const { return {slot.hash, shape_.counters, shape_.probes}; }
-  template <class Visit>
-  [[gnu::always_inline]] bool each_probe(Slot slot, Visit&& visit) const {
-    return each_counter_probe(slot.hash, shape_.counters, shape_.probes, visit);
+  CounterPlaces places(Slot slot) const { return {slot.hash, probes_}; }
+  ProbePlaces found(Slot slot) const {
+    ProbePlaces places;
+    probes_.find(slot.hash, places.data());
+    return places;
   }
 
   Shape shape_;
+  Probes probes_;
   Counters counters_;
 };
 

@@ -29,6 +29,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <tuple>
@@ -127,6 +128,7 @@ class Cuckoo {
 
   // Fresh: no such fingerprint was there. Seen: one was, and now there is one more.
   Added add(const Slot& slot) {
+    if (is_narrow()) return add_narrow(slot);
     const Added added = may_contain(slot) ? Added::seen : Added::fresh;
     for (const std::uint64_t bucket : {slot.first, slot.second})
       if (const unsigned place = find(bucket, 0); place != places) {
@@ -238,23 +240,61 @@ class Cuckoo {
     const std::uint64_t shift = bit % word_bits;
     return at[0] >> shift | at[1] << 1 << (word_bits - 1 - shift);
   }
+  // A bucket of at most 64 bits begins at a whole or half byte, so eight bytes from there on have
+  // all of it: no more than 15 bits a fingerprint if it is half a byte.
+  bool is_narrow() const { return places_per_load_ == places; }
+  std::uint64_t load_bucket(std::uint64_t bucket) const {
+    const std::uint64_t at = first_bit(bucket);
+    return load_bytes(at / 8) >> (at % 8);
+  }
+  std::uint64_t load_bytes(std::uint64_t byte) const {
+    std::uint64_t bytes;
+    std::memcpy(&bytes, reinterpret_cast<const std::byte*>(words_.data()) + byte, sizeof bytes);
+    return bytes;
+  }
+  void store_bytes(std::uint64_t byte, std::uint64_t bytes) {
+    std::memcpy(reinterpret_cast<std::byte*>(words_.data()) + byte, &bytes, sizeof bytes);
+  }
+  // The same, each bucket read once, and no branch on which of the two has room.
+  Added add_narrow(const Slot& slot) {
+    const std::uint64_t first = load_bucket(slot.first);
+    const std::uint64_t second = load_bucket(slot.second);
+    const bool seen =
+        (equal_fields(first, slot.fingerprint) | equal_fields(second, slot.fingerprint)) != 0;
+    const std::uint64_t empty_first = equal_fields(first, 0);
+    const std::uint64_t empty_second = equal_fields(second, 0);
+    if ((empty_first | empty_second) == 0) return add_by_moving(slot) ? added(!seen) : Added::full;
+    const std::uint64_t at = first_bit(empty_first != 0 ? slot.first : slot.second);
+    const std::uint64_t empty = empty_first != 0 ? empty_first : empty_second;
+    const std::uint64_t place =
+        at % 8 + static_cast<unsigned>(std::countr_zero(empty)) - (shape_.fingerprint_bits - 1);
+    store_bytes(at / 8, load_bytes(at / 8) | slot.fingerprint << place);
+    return added(!seen);
+  }
   // A one at the top of the first loaded field that is equal; bits above that one may be wrong.
   std::uint64_t equal_fields(std::uint64_t loaded, std::uint64_t fingerprint) const {
     const std::uint64_t difference = loaded ^ fingerprint * lowest_;
     return (difference - lowest_) & ~difference & highest_;
   }
   bool has(std::uint64_t bucket, std::uint64_t fingerprint) const {
+    if (is_narrow()) return equal_fields(load_bucket(bucket), fingerprint) != 0;
     const std::uint64_t at = first_bit(bucket);
-    if (places_per_load_ == places) return equal_fields(load(at), fingerprint) != 0;
     const std::uint64_t half = at + places / 2 * shape_.fingerprint_bits;
     return (equal_fields(load(at), fingerprint) | equal_fields(load(half), fingerprint)) != 0;
   }
+  unsigned place_of(std::uint64_t equal) const {
+    return static_cast<unsigned>(std::countr_zero(equal)) / shape_.fingerprint_bits;
+  }
   // The first place with this fingerprint (0: that is empty), or `places`.
   unsigned find(std::uint64_t bucket, std::uint64_t fingerprint) const {
+    if (is_narrow()) {
+      const std::uint64_t equal = equal_fields(load_bucket(bucket), fingerprint);
+      return equal == 0 ? places : place_of(equal);
+    }
     for (unsigned first = 0; first < places; first += places_per_load_) {
       const std::uint64_t at = first_bit(bucket) + first * shape_.fingerprint_bits;
       if (const std::uint64_t equal = equal_fields(load(at), fingerprint); equal != 0)
-        return first + static_cast<unsigned>(std::countr_zero(equal)) / shape_.fingerprint_bits;
+        return first + place_of(equal);
     }
     return places;
   }
@@ -279,8 +319,12 @@ class Cuckoo {
         move_along(steps.data(), at, empty, slot.fingerprint);
         return true;
       }
+      const std::uint64_t held = is_narrow() ? load_bucket(bucket) : 0;
       for (unsigned place = 0; place < places && count < most_steps; ++place) {
-        const std::uint64_t next = partner(bucket, get(bucket, place));
+        const std::uint64_t fingerprint =
+            is_narrow() ? held >> (place * shape_.fingerprint_bits) & packed_.mask()
+                        : get(bucket, place);
+        const std::uint64_t next = partner(bucket, fingerprint);
         if (is_on_way(steps.data(), at, next)) continue;
         call_for(next);
         steps[count++] = {next, at, place};

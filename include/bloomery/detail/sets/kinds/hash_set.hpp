@@ -33,8 +33,10 @@ struct HashSetLaw {
   // Grows by 1/3, while it is small by 1/2: less costs time, more costs memory.
   static constexpr unsigned growing_part = 3;
   static constexpr unsigned small_growing_part = 2;
-  // How many keys ahead their lines are prefetched.
+  // How many keys ahead lines are prefetched, and while the table is larger than the shared cache;
+  // 0: no difference.
   static constexpr std::size_t ahead = 16;
+  static constexpr std::size_t far_ahead = 0;
 };
 
 using HashSet = LineSet<HashSetLaw>;

@@ -113,6 +113,8 @@ class LineSet {
   // False when memory or the cap refuses.
   [[gnu::noinline]] bool grow();
   Error full_error() const;
+  template <class Use>
+  void each_called(std::span<const Input> hashes, Use&& use) const;
   template <class Keep>
   void keep_if(Keep&& keep);
 

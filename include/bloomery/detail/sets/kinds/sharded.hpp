@@ -177,14 +177,14 @@ class Sharded {
                            [&](Hash hash) { return may_contain(locate(hash)); });
   }
   bool fuses() const { return shape_.lines == 1 && whole_.fuses(); }
-  std::uint64_t add_fused(const Hash* hashes, const NextWords& next) {
-    return whole_.add_fused(hashes, next);
+  void call(CalledKeys& called, const NextKeys& first) const { whole_.call(called, first); }
+  std::uint64_t add_fused(CalledKeys& called, const NextKeys& next) {
+    return whole_.add_fused(called, next);
   }
-  std::uint64_t ask_fused(const Hash* hashes, const NextWords& next) const {
-    return whole_.ask_fused(hashes, next);
+  std::uint64_t ask_fused(CalledKeys& called, const NextKeys& next) const {
+    return whole_.ask_fused(called, next);
   }
 
-  std::size_t lookahead_now() const { return whole_.lookahead_now(); }
   std::uint64_t lines() const { return whole_.lines(); }
   void find_lines(const Hash* hashes, std::size_t n, std::uint64_t* lines) const {
     whole_.find_lines(hashes, n, lines);

@@ -26,6 +26,7 @@
 #include <tuple>
 
 #include <bloomery/detail/bits/counters.hpp>
+#include <bloomery/detail/bits/probes.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/hash/budget.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
@@ -72,7 +73,7 @@ class SpectralBloom {
 
   static Result<void> check(const Shape& shape, std::uint64_t payload_bytes) {
     if (shape.counters == 0 || shape.counters % granule != 0 || shape.counters > most_counters ||
-        shape.probes == 0 || shape.probes > most_counter_probes || shape.selection > 1 ||
+        shape.probes == 0 || shape.probes > most_probes || shape.selection > 1 ||
         (shape.counter_bits != 8 && shape.counter_bits != 16 && shape.counter_bits != 32))
       return Error{Code::damaged, "a spectral filter of " + std::to_string(shape.counters) +
                                       " counters of " + std::to_string(shape.counter_bits) +
@@ -92,6 +93,7 @@ class SpectralBloom {
 
   SpectralBloom(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape),
+        probes_(shape.counters, shape.probes),
         counters_(
             {reinterpret_cast<std::uint64_t*>(lent.data()), lent.size() / sizeof(std::uint64_t)},
             shape.counter_bits) {
@@ -100,43 +102,54 @@ class SpectralBloom {
 
   Shape shape() const { return shape_; }
 
-  // Each key waits at all its probes, so fewer keys are prefetched at a time.
-  static constexpr std::size_t lookahead = 12;
+  static constexpr std::size_t lookahead = 32;
 
   Slot locate(Hash hash) const { return {hash}; }
   [[gnu::always_inline]] void prefetch(Slot slot) const {
-    each_probe(
-        slot, [&](std::uint64_t place) __attribute__((always_inline)) {
-          counters_.prefetch(place);
-          return true;
-        });
+    probes_.each(
+        slot.hash, [&](std::uint32_t, std::uint64_t place)
+                       __attribute__((always_inline)) { prefetch_place(place); });
   }
 
   Added add(Slot slot) {
-    const std::uint64_t before = count(slot);
-    if (shape_.selection == 1) {
-      for (const std::uint64_t place : places(slot)) counters_.raise(place);
-    } else {
-      // A place that comes twice is above `before` the second time.
-      each_probe(slot, [&](std::uint64_t place) {
-        if (counters_.get(place) == before) counters_.raise(place);
-        return true;
+    if (shape_.selection == 1) return add_at(found(slot).data());
+    return counters_.with_width([&]<unsigned bits>() {
+      prefetch(slot);
+      const std::uint64_t before = least<bits>(slot);
+      // A place that comes twice is above `before` the second time. With a branch: a line that
+      // does not change need not be written back to memory, for which a lone key would wait.
+      probes_.each(slot.hash, [&](std::uint32_t, std::uint64_t place) {
+        if (counters_.get_as<bits>(place) == before) counters_.raise(place);
       });
-    }
-    return added(before == 0);
+      return added(before == 0);
+    });
   }
   bool may_contain(Slot slot) const {
-    return each_probe(slot, [&](std::uint64_t place) { return counters_.get(place) != 0; });
+    return counters_.with_width([&]<unsigned bits>() {
+      return probes_.each_while(
+          slot.hash, [&](std::uint64_t place) { return counters_.get_as<bits>(place) != 0; });
+    });
+  }
+
+  // Steps as probe_steps.hpp wants them.
+  const Probes& probes() const { return probes_; }
+  [[gnu::always_inline]] void prefetch_place(std::uint64_t place) const {
+    counters_.prefetch(place);
+  }
+  Added add_at(const std::uint64_t* places) {
+    return counters_.with_width([&]<unsigned bits>() {
+      if (shape_.selection == 1) return added(!counters_.raise_each<bits>(places, shape_.probes));
+      return added(counters_.raise_smallest<bits>(places, shape_.probes) == 0);
+    });
+  }
+  bool has_at(const std::uint64_t* places) const {
+    return counters_.with_width(
+        [&]<unsigned bits>() { return counters_.smallest<bits>(places, shape_.probes) != 0; });
   }
 
   // How often, never too low; most_count() means that often or more.
   std::uint64_t count(Slot slot) const {
-    std::uint64_t smallest = counters_.most();
-    each_probe(slot, [&](std::uint64_t place) {
-      smallest = std::min(smallest, counters_.get(place));
-      return smallest != 0;
-    });
-    return smallest;
+    return counters_.with_width([&]<unsigned bits>() { return least<bits>(slot); });
   }
   std::uint64_t most_count() const { return counters_.most(); }
   // Saturated counters, which are never lowered again.
@@ -192,13 +205,25 @@ class SpectralBloom {
     return most_count <= 0xff ? 8 : most_count <= 0xffff ? 16 : 32;
   }
 
-  CounterPlaces places(Slot slot) const { return {slot.hash, shape_.counters, shape_.probes}; }
-  template <class Visit>
-  [[gnu::always_inline]] bool each_probe(Slot slot, Visit&& visit) const {
-    return each_counter_probe(slot.hash, shape_.counters, shape_.probes, visit);
+  // The smallest of a key's counters.
+  template <unsigned bits>
+  std::uint64_t least(Slot slot) const {
+    std::uint64_t least = counters_.most();
+    probes_.each_while(slot.hash, [&](std::uint64_t place) {
+      least = std::min(least, counters_.get_as<bits>(place));
+      return least != 0;
+    });
+    return least;
+  }
+  CounterPlaces places(Slot slot) const { return {slot.hash, probes_}; }
+  ProbePlaces found(Slot slot) const {
+    ProbePlaces places;
+    probes_.find(slot.hash, places.data());
+    return places;
   }
 
   Shape shape_;
+  Probes probes_;
   Counters counters_;
 };
 

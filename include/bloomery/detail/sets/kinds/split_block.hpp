@@ -138,11 +138,14 @@ class SplitBlock {
     return kernels().split_ask(view(), bare_words(hashes), n, ahead);
   }
   bool fuses() const { return kernels().split_add_fused != nullptr; }
-  std::uint64_t add_fused(const Hash* hashes, const NextWords& next) {
-    return kernels().split_add_fused(view(), bare_words(hashes), next);
+  void call(CalledKeys& called, const NextKeys& first) const {
+    kernels().split_call(view(), called, first);
   }
-  std::uint64_t ask_fused(const Hash* hashes, const NextWords& next) const {
-    return kernels().split_ask_fused(view(), bare_words(hashes), next);
+  std::uint64_t add_fused(CalledKeys& called, const NextKeys& next) {
+    return kernels().split_add_fused(view(), called, next);
+  }
+  std::uint64_t ask_fused(CalledKeys& called, const NextKeys& next) const {
+    return kernels().split_ask_fused(view(), called, next);
   }
 
   // Two blocks to a cache line.
