@@ -43,10 +43,25 @@ const char* name_of(const void* address) {
   return reading_now;
 }
 
-void say(std::string_view text) {
+// Several threads may touch the lost pages at the same moment, each with a signal of its own: the
+// first one speaks, in one piece, and ends the program; the others wait for that end.
+constinit std::atomic_flag is_told = ATOMIC_FLAG_INIT;
+
+// One sentence, gathered without memory from the system.
+class Sentence {
+ public:
+  void append(std::string_view text) {
+    const std::size_t length = std::min(text.size(), letters_.size() - length_);
+    std::memcpy(letters_.data() + length_, text.data(), length);
+    length_ += length;
+  }
   // Nothing could be done if it fails.
-  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
-}
+  void say() const { static_cast<void>(!::write(STDERR_FILENO, letters_.data(), length_)); }
+
+ private:
+  std::array<char, 8192> letters_;  // a path has at most 4,096
+  std::size_t length_ = 0;
+};
 
 // Only what a signal handler may call. The program cannot go on: the bytes are not there.
 void on_bus_error(int signal, siginfo_t* info, void*) {
@@ -56,10 +71,14 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
     ::raise(signal);
     return;
   }
-  say("bloomery: error: ");
-  say(name);
-  say(" was cut short by another program while it was in use, or its disk cannot be read; what was "
+  while (is_told.test_and_set()) ::pause();
+  Sentence sentence;
+  sentence.append("bloomery: error: ");
+  sentence.append(name);
+  sentence.append(
+      " was cut short by another program while it was in use, or its disk cannot be read; what was "
       "answered from it cannot be trusted. Run again when nobody writes to it\n");
+  sentence.say();
   ::_exit(2);
 }
 
