@@ -104,7 +104,8 @@ struct RedisBody : AnySet::Body {
             .adds = remote_->adds(),
             .capacity = law.capacity,
             .rate_asked = law.rate,
-            .shared = true};
+            .shared = true,
+            .on_server = true};
   }
   Result<void> measure() const override {
     if (estimate_ && Clock::now() - estimated_at_ <= estimate_lasts) return {};
@@ -124,6 +125,8 @@ struct RedisBody : AnySet::Body {
     return shape_facts_of<BlockedBloom>(remote_->law().shape);
   }
   std::optional<std::uint64_t> stuck() const override { return std::nullopt; }
+  void mark_chunks(const AnyInputs&, ChunkMarks& marks) const override { marks.mark_all(); }
+  void tell_adds(std::uint64_t) override {}
 
   Result<Parts> parts() const override {
     const auto bytes = remote_->download();

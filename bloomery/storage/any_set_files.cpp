@@ -32,6 +32,8 @@ Result<Image> AnySet::image() const {
   return image;
 }
 
+Result<Image> image_of(const AnySet& set) { return set.image(); }
+
 Result<AnySet> AnySet::open(const std::filesystem::path& path) { return open(path, OpenOptions{}); }
 Result<AnySet> AnySet::open(const std::filesystem::path& path, const OpenOptions& options) {
   return of(path.string(), open_image(path, options));

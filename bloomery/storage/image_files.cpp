@@ -7,30 +7,12 @@
 #include <bloomery/image.hpp>
 #include <bloomery/storage/image_layout.hpp>
 #include <bloomery/storage/image_source.hpp>
+#include <bloomery/storage/live/live_image.hpp>
+#include <bloomery/storage/stored_source.hpp>
 
 namespace bloomery::inline v0 {
 
 using namespace detail;
-namespace {
-
-class FileSource final : public ImageSource {
- public:
-  explicit FileSource(const StoredFile& file) : file_(file) {}
-  std::uint64_t size_bytes() const override { return file_.size_bytes(); }
-  Result<void> read(std::uint64_t offset, std::span<std::byte> into) const override {
-    return file_.read(offset, into);
-  }
-  Result<Memory> all(const OpenOptions& options) const override {
-    if (options.bytes == Bytes::copied) return file_.copy();
-    return file_.map(options.verify == Verify::checksums ? Reading::whole : Reading::scattered);
-  }
-  Result<void> load(std::span<const std::byte> mapped) const override { return file_.load(mapped); }
-
- private:
-  const StoredFile& file_;
-};
-
-}  // namespace
 
 bool is_image(const std::filesystem::path& path) {
   const auto file = StoredFile::open(path);
@@ -43,13 +25,15 @@ bool is_image(const std::filesystem::path& path) {
 Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& options) {
   const auto file = StoredFile::open(path);
   if (!file) return file.error();
-  return image_from(path.string(), FileSource(*file), options);
+  if (is_live_image(StoredSource(*file))) return live_image(path, options);
+  return image_from(path.string(), StoredSource(*file), options);
 }
 
 Result<VerifiedImage> verify_image(const std::filesystem::path& path) {
   const auto file = StoredFile::open(path);
   if (!file) return file.error();
-  return verified_from(path.string(), FileSource(*file));
+  if (is_live_image(StoredSource(*file))) return verified_live(path);
+  return verified_from(path.string(), StoredSource(*file));
 }
 
 }  // namespace bloomery::inline v0

@@ -68,6 +68,20 @@ struct Region {
   friend constexpr bool operator==(const Region&, const Region&) = default;
 };
 
+// What the superblock of a live file says more (docs/format.md "Live files").
+struct LiveFields {
+  std::uint64_t epoch = 0;              // of the oldest records of the log that must be replayed
+  std::uint64_t adds = 0;               // before those records
+  std::array<std::uint8_t, 16> boot{};  // the system's run that changes it; zero: closed and whole
+  std::uint64_t region_bytes = 0;  // of each region of the log; one region may have grown since
+  std::uint32_t regions = 0;       // 2: the payload changes in place; 1: only the log does
+  KeyForm form = KeyForm::none;
+  friend bool operator==(const LiveFields&, const LiveFields&) = default;
+};
+
+// The only incompatible feature so far: the file is live, and has a log behind its image.
+inline constexpr std::uint32_t live_feature = 1;
+
 struct Superblock {
   std::array<std::uint8_t, 8> magic = detail::magic;
   std::uint16_t major = 1;
@@ -89,6 +103,7 @@ struct Superblock {
   Region table;
   std::uint64_t table_sum = 0;
   std::uint64_t chunk_bytes = detail::chunk_bytes;
+  LiveFields live;  // zero in a sealed image
 
   template <class Block, class Visit>
   static void each_field(Block& block, Visit visit) {
@@ -114,6 +129,12 @@ struct Superblock {
     visit(120, block.table.length);
     visit(128, block.table_sum);
     visit(136, block.chunk_bytes);
+    visit(144, block.live.epoch);
+    visit(152, block.live.adds);
+    visit(160, block.live.boot);
+    visit(176, block.live.region_bytes);
+    visit(184, block.live.regions);
+    visit(188, block.live.form);
   }
 };
 

@@ -37,11 +37,7 @@ struct About {
   }
 };
 
-struct Head {
-  Superblock block;
-  Directory directory;
-  Layout layout;
-};
+using Head = ImageHead;
 
 using Slots = std::array<std::byte, 2 * slot_bytes>;
 
@@ -122,17 +118,49 @@ Result<void> check_slots(const About& about, const Slots& slots) {
   return {};
 }
 
+// Behind the image of a live file are a page for the processes that share it and its log.
+Result<void> check_live_fields(const About& about, const Superblock& block, std::uint64_t size) {
+  const LiveFields& live = block.live;
+  if (block.state != State::live) {
+    if (live == LiveFields{}) return {};
+    return about.damaged("it is sealed and has a log");
+  }
+  if (live.regions == 0 || live.regions > 2 || live.region_bytes == 0 ||
+      live.region_bytes % page_bytes != 0 || live.form > KeyForm::mixed)
+    return about.damaged("its log has an impossible shape");
+  const std::uint64_t behind = size - std::min(size, block.file_bytes);
+  if (block.file_bytes > size || behind < page_bytes ||
+      (behind - page_bytes) / live.region_bytes < live.regions)
+    return about.damaged("its log is cut off");
+  return {};
+}
+
+// The slots of a live file are written in turns, and one may be torn: the newer of those that match
+// their checksum counts. Nothing if the file is not live, or neither does.
+std::optional<Superblock> newest_live(const Slots& slots) {
+  std::optional<Superblock> newest;
+  for (std::size_t slot = 0; slot < 2; ++slot) {
+    const auto bytes = slot_of(slots, slot);
+    const Superblock block = decode_slot(bytes);
+    const auto again = encode_slot(block, slot);
+    if (block.state != State::live || std::memcmp(again.data(), bytes.data(), again.size()) != 0)
+      continue;
+    if (!newest || block.generation > newest->generation) newest = block;
+  }
+  return newest;
+}
+
 // Unknown ro_compat flags forbid writing to the file, which this library never does: the mapping is
 // private and saving makes a new file. Unknown compat flags forbid nothing.
 Result<void> check_usable(const About& about, const Superblock& block, std::uint64_t size) {
-  if (block.incompat != 0)
+  const bool live = block.state == State::live;
+  if (block.incompat != (live ? live_feature : 0))
     return about.unsupported("it uses features (flags " + std::to_string(block.incompat) +
                              ") that came later");
   if (block.state == State::building) return about.damaged("it was never finished");
-  if (block.state == State::live)
-    return about.unsupported("it is a live set, which can only be added to in place");
-  if (block.state != State::sealed) return about.damaged("its state is unknown");
-  if (block.file_bytes != size)
+  if (!live && block.state != State::sealed) return about.damaged("its state is unknown");
+  if (auto sound = check_live_fields(about, block, size); !sound) return sound.error();
+  if (!live && block.file_bytes != size)
     return about.damaged("it should have " + std::to_string(block.file_bytes) + " bytes and has " +
                          std::to_string(size));
   if (block.uuid == Uuid{}) return about.damaged("its uuid is zero");
@@ -157,8 +185,10 @@ Result<Superblock> read_superblock(const About& about, const ImageSource& source
   if (auto done = source.read(0, std::span(slots).first(there)); !done) return done.error();
   if (auto sound = check_magic(about, source, slots); !sound) return sound.error();
   if (auto sound = check_version(about, slots); !sound) return sound.error();
-  if (auto sound = check_slots(about, slots); !sound) return sound.error();
-  const Superblock block = decode_slot(slot_of(slots, 0));
+  const auto live = newest_live(slots);
+  if (!live)
+    if (auto sound = check_slots(about, slots); !sound) return sound.error();
+  const Superblock block = live ? *live : decode_slot(slot_of(slots, 0));
   if (auto sound = check_usable(about, block, source.size_bytes()); !sound) return sound.error();
   if (auto sound = check_hash(about, block); !sound) return sound.error();
   return block;
@@ -220,6 +250,17 @@ Result<Head> read_head(const About& about, const ImageSource& source) {
   if (directory->key && Hasher::hardened(*directory->key).key_check() != block->key_check)
     return about.damaged("its secret key does not match its check value");
   return Head{*block, std::move(*directory), std::move(*layout)};
+}
+
+// Bytes and streams cannot be shared, and a live file is more than its image.
+Result<Head> read_sealed_head(const About& about, const ImageSource& source) {
+  auto head = read_head(about, source);
+  if (head && head->block.state == State::live)
+    return Error{Code::unsupported,
+                 about.name +
+                     " is a live set, which is read from its file only; seal it to make an "
+                     "ordinary set file of it"};
+  return head;
 }
 
 // -- the mapping ----------------------------------------------------------------------------------
@@ -303,24 +344,23 @@ Result<Hasher> make_hasher(const About& about, const Head& head,
   return hasher;
 }
 
-// The parts with their payloads in the mapping.
-Parts take_parts(Head& head, const Memory& memory) {
+}  // namespace
+
+Parts parts_in(ImageHead& head, const Memory& image) {
   Parts parts = std::move(head.directory.parts);
   for (std::size_t i = 0; i < parts.parts.size(); ++i) {
     Part& part = parts.parts[i];
     const Region& place = head.layout.payloads[i];
-    part.memory = memory.part(place.offset, place.length);
+    part.memory = image.part(place.offset, place.length);
     part.payload = std::as_const(part.memory).bytes();
   }
   return parts;
 }
 
-}  // namespace
-
 Result<Image> image_from(const std::string& name, const ImageSource& source,
                          const OpenOptions& options) {
   const About about{name};
-  auto head = read_head(about, source);
+  auto head = read_sealed_head(about, source);
   if (!head) return head.error();
   const auto hasher = make_hasher(about, *head, options.key);
   if (!hasher) return hasher.error();
@@ -328,7 +368,7 @@ Result<Image> image_from(const std::string& name, const ImageSource& source,
   if (!memory) return memory.error();
 
   Image image;
-  image.parts = take_parts(*head, *memory);
+  image.parts = parts_in(*head, *memory);
   image.hasher = *hasher;
   image.rules = std::move(head->directory.rules);
   image.output = std::move(head->directory.output);
@@ -339,12 +379,42 @@ Result<Image> image_from(const std::string& name, const ImageSource& source,
 
 Result<VerifiedImage> verified_from(const std::string& name, const ImageSource& source) {
   const About about{name};
-  auto head = read_head(about, source);
+  auto head = read_sealed_head(about, source);
   if (!head) return head.error();
   const auto memory = read_checked(about, source, *head, {});
   if (!memory) return memory.error();
-  return VerifiedImage{source.size_bytes(), take_parts(*head, *memory),
+  return VerifiedImage{source.size_bytes(), parts_in(*head, *memory),
                        std::move(head->directory.rules)};
+}
+
+Result<LiveHead> live_head_from(const std::string& name, const ImageSource& source,
+                                const std::optional<SecretKey>& key) {
+  const About about{name};
+  auto head = read_head(about, source);
+  if (!head) return head.error();
+  if (head->block.state != State::live)
+    return Error{Code::mismatch, name +
+                                     " is not a live set but an ordinary set file; "
+                                     "make a live one first"};
+  const auto hasher = make_hasher(about, *head, key);
+  if (!hasher) return hasher.error();
+  return LiveHead{std::move(*head), *hasher};
+}
+
+Result<void> check_image_bytes(const std::string& name, const ImageHead& head,
+                               std::span<const std::byte> image, bool summed) {
+  const About about{name};
+  const auto table = image.subspan(head.layout.table.offset, head.layout.table.length);
+  if (summed && xxh3_64(table.data(), table.size(), 0) != head.block.table_sum)
+    return about.damaged("its chunk table does not match its checksum");
+  return check_padding(about, head.layout, image);
+}
+
+bool is_live_image(const ImageSource& source) {
+  Slots slots{};
+  const auto there = std::min<std::uint64_t>(source.size_bytes(), slots.size());
+  return source.read(0, std::span(slots).first(there)) && starts_with_magic(slots) &&
+         newest_live(slots);
 }
 
 Result<std::uint64_t> image_length(const std::string& name, std::span<const std::byte> begins) {

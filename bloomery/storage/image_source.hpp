@@ -9,6 +9,7 @@
 #include <bloomery/detail/bits/memory.hpp>
 #include <bloomery/error.hpp>
 #include <bloomery/image.hpp>
+#include <bloomery/storage/image_layout.hpp>
 
 namespace bloomery::inline v0::detail {
 
@@ -43,6 +44,28 @@ class BytesSource final : public ImageSource {
 Result<Image> image_from(const std::string& name, const ImageSource& source,
                          const OpenOptions& options);
 Result<VerifiedImage> verified_from(const std::string& name, const ImageSource& source);
+// All that is known of an image before its payloads are looked at, and found sound.
+struct ImageHead {
+  Superblock block;
+  Directory directory;
+  Layout layout;
+};
+
+// Its parts, with their payloads in these bytes of the whole image.
+Parts parts_in(ImageHead& head, const Memory& image);
+
+// Does it begin like a live file? False when it cannot be read.
+bool is_live_image(const ImageSource& source);
+struct LiveHead : ImageHead {
+  Hasher hasher;
+};
+// As image_from, of a live file up to its payloads.
+Result<LiveHead> live_head_from(const std::string& name, const ImageSource& source,
+                                const std::optional<SecretKey>& key);
+// The padding, and the chunk table where `summed` says that its checksum holds.
+Result<void> check_image_bytes(const std::string& name, const ImageHead& head,
+                               std::span<const std::byte> image, bool summed);
+
 // How long the image is that begins with these bytes, at least the first least_image_bytes of it.
 Result<std::uint64_t> image_length(const std::string& name, std::span<const std::byte> begins);
 

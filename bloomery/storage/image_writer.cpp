@@ -1,6 +1,7 @@
 // save_image: a set on its way to disk.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include <bloomery/image.hpp>
 #include <bloomery/storage/image_layout.hpp>
 #include <bloomery/storage/image_plan.hpp>
+#include <bloomery/storage/image_writer.hpp>
 
 namespace bloomery::inline v0 {
 
@@ -19,8 +21,12 @@ constexpr std::size_t piece_bytes = 16 * chunk_bytes;
 
 Result<void> write_payload(DurableFile& file, std::uint64_t offset,
                            std::span<const std::byte> payload, ChunkSums& sums) {
+  auto room = Memory::make(std::min(payload.size(), piece_bytes));
+  if (!room) return room.error();
   while (!payload.empty()) {
-    const auto piece = payload.first(std::min(payload.size(), piece_bytes));
+    // A copy: the bytes of a live set may change between the sum and the write.
+    const auto piece = room->bytes().first(std::min(payload.size(), piece_bytes));
+    std::memcpy(piece.data(), payload.data(), piece.size());
     sums.append_all(piece);
     if (auto done = file.write(offset, piece); !done) return done.error();
     payload = payload.subspan(piece.size());
@@ -38,9 +44,11 @@ Result<void> write_superblocks(DurableFile& file, const Superblock& block) {
   return {};
 }
 
+}  // namespace
+
 // Padding is never written: what reserve() gives is zero.
-Result<void> write_image(DurableFile& file, const Parts& parts, ImagePlan plan) {
-  if (auto done = file.reserve(plan.layout.file_bytes); !done) return done.error();
+Result<void> detail::write_behind_superblocks(DurableFile& file, const Parts& parts,
+                                              ImagePlan& plan) {
   ChunkSums chunks{plan.block.uuid};
   for (std::size_t i = 0; i < parts.parts.size(); ++i) {
     const std::uint64_t offset = plan.layout.payloads[i].offset;
@@ -52,10 +60,8 @@ Result<void> write_image(DurableFile& file, const Parts& parts, ImagePlan plan) 
   if (auto done = file.write(plan.layout.directory.offset, plan.directory); !done)
     return done.error();
   plan.seal(table);
-  return write_superblocks(file, plan.block);
+  return {};
 }
-
-}  // namespace
 
 Result<void> save_image(const std::filesystem::path& path, const Image& image,
                         const SaveOptions& options) {
@@ -65,7 +71,9 @@ Result<void> save_image(const std::filesystem::path& path, const Image& image,
   const bool secret = image.hasher.mode() == HashMode::hardened && !image.key_is_elsewhere;
   auto file = DurableFile::create(path, options.overwrite, secret ? 0600 : 0666);
   if (!file) return file.error();
-  if (auto done = write_image(*file, image.parts, std::move(*plan)); !done) return done.error();
+  if (auto done = file->reserve(plan->layout.file_bytes); !done) return done.error();
+  if (auto done = write_behind_superblocks(*file, image.parts, *plan); !done) return done.error();
+  if (auto done = write_superblocks(*file, plan->block); !done) return done.error();
   if (options.before_commit)
     if (auto good = options.before_commit(); !good) return good.error();
   if (options.locked != nullptr) {

@@ -76,6 +76,7 @@ struct KindRow {
   bool keeps_copies;  // a key that is added twice must be removed twice
   bool built;         // from all its keys at once, and never added to
   bool two_lists;     // from keys that match and keys that do not at once, and never added to
+  bool in_place;      // live: adds only set bits, in bytes that any number of processes share
   // Bytes and rate of a set of this kind for this want; completes a want that has memory.
   Result<Want> (*complete)(Want);
   Result<std::uint64_t> (*planned_bytes)(const Want&);
@@ -106,6 +107,7 @@ class AnySet {
   // A set that lives elsewhere (remote/redis_any_set.hpp).
   struct Body;
   static AnySet of(std::unique_ptr<Body> body, Hasher hasher, KeyRules rules);
+  const std::unique_ptr<Body>& body() const { return body_; }
   // Puts together what storage opened; refuses parts that do not fit each other.
   static Result<AnySet> from_parts(detail::Parts parts, Hasher hasher, KeyRules rules);
   // Checks one part without reading its payload: the kind is known, the shape is valid, and the
@@ -276,10 +278,12 @@ class AnySet {
 
   // bloomery/storage/any_set_files.cpp
   static Result<AnySet> of(const std::string& name, Result<Image> image);
+  friend Result<Image> image_of(const AnySet& set);
   Result<Image> image() const;
 
   // Same kind and same sort of keys, or an Error that names what differs.
   Result<void> fits(const AnySet& other) const;
+  Result<void> settle_form(KeyForm form, bool none);
   void note_form(KeyForm form, bool none, const Result<std::size_t>& added);
   // Keys that were made ready for the body (detail/sets/any_set_keys.hpp), all of this form.
   Result<std::size_t> add_ready(const detail::ReadyKeys& keys, KeyForm form, bool* fresh);
@@ -299,6 +303,9 @@ class AnySet {
   std::array<std::uint8_t, 16> uuid_ = {};  // of the image it was opened from; zero: none
   bool key_is_elsewhere_ = false;           // the secret key was not in that image
 };
+
+// What save() writes; borrows from the set.
+Result<Image> image_of(const AnySet& set);
 
 }  // namespace bloomery::inline v0
 

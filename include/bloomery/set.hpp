@@ -11,8 +11,7 @@
 //    if (!seen.may_contain("http://example.org/")) crawl("surely absent");
 //    seen.clear();                                 // empty again, as it was planned
 //
-// Keys are strings, byte spans and integers; a Hash goes in as it is, if you hash yourself (its
-// bits must be well mixed). Exact maps take integers only.
+// Keys: strings, byte spans, integers; a Hash goes in as it is (well mixed). Exact maps: integers.
 // Errors:  verbs throw; try_ forms, make(), build() and open() return; getters do neither. They
 //          throw std::invalid_argument for a want that no set can have, or too little room for
 //          answers, std::out_of_range for an integer outside a range, Failure for all else. Without
@@ -47,6 +46,7 @@
 #include <bloomery/detail/sets/key_gate.hpp>
 #include <bloomery/detail/sets/key_of.hpp>
 #include <bloomery/detail/sets/shard.hpp>
+#include <bloomery/detail/storage/live_options.hpp>
 #include <bloomery/image.hpp>
 #include <bloomery/kinds.hpp>
 
@@ -83,6 +83,9 @@ class Set {
 
   // A private copy-on-write mapping of the file: changes stay in memory until saved.
   static Result<Set> open(const std::filesystem::path& path, const OpenOptions& options = {});
+  // A file that processes add to and ask at once; include live.hpp.
+  static Result<detail::LiveSet<K>> open_live(const std::filesystem::path& path,
+                                              const detail::LiveOptions& options = {});
   // The file is the old one or the new one, never half of it.
   Result<void> try_save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
   // A set of the same bits in memory of its own, or an Error when memory is refused.
@@ -90,15 +93,15 @@ class Set {
   // The same shape, hash and bits: both answer every key alike. Sets of the same keys may differ
   // where the order of adds decides the bits (cuckoo).
   friend bool operator==(const Set& one, const Set& other) { return one.equals(other); }
-  // The bytes of such a file, at hand and on streams: for blocks of other files, messages, object
-  // stores. What is read is copied; of a stream not a byte after the set.
+  // The bytes of such a file, at hand and on streams. What is read is copied; of a stream not a
+  // byte after the set.
   static Result<Set> from_bytes(std::span<const std::byte> bytes, const OpenOptions& options = {});
   static Result<Set> open(std::istream& in, const OpenOptions& options = {});
   Result<std::vector<std::byte>> try_to_bytes() const;
   Result<void> try_save(std::ostream& out) const;
 
   // True: surely new. False: there before, or (approximate kinds) a false positive.
-  // Leave `Cpu` out: it keeps files that are compiled for different CPUs apart (this_cpu.hpp).
+  // Leave `Cpu` out (this_cpu.hpp).
   template <detail::KeyOf<K> T, class Cpu = detail::ThisCpu>
   bool add(const T& key) requires(!detail::TwoListed<K>) {
     return detail::accepted(try_add<T, Cpu>(key)) == Added::fresh;
@@ -139,7 +142,7 @@ class Set {
   template <detail::NotKeyOf<K> T>
   bool may_contain(const T&) const = delete;  // the type needs a bloomery_key, see hash.hpp
 
-  // Sharded: where a key lies, and a shard for one thread to add to (shard.hpp).
+  // Sharded: where a key lies; a shard for one thread to add to (shard.hpp).
   template <detail::KeyOf<K> T>
   std::uint64_t shard_of(const T& key) const requires detail::Sharding<K> {
     return here().kind().shard_of(unchecked_input_of(key));
@@ -154,8 +157,8 @@ class Set {
     return may_contain(key);
   }
 
-  // By any number of threads at once; no key is lost. If two threads add the same key to a Bloom
-  // filter at the same moment, both calls may return true.
+  // By any number of threads at once; no key is lost. Two that add the same key to a Bloom filter
+  // at the same moment may both get true.
   template <detail::KeyOf<K> T>
   bool add_shared(const T& key) {
     if constexpr (!is_ranged) gate_.note_shared(detail::form_of<T, K>);
@@ -211,10 +214,9 @@ class Set {
 
   // Keys of the bulk verbs are any forward range. A vector, span or array is read where it lies;
   // others, and types with a bloomery_key, are gathered 1024 at a time (key_spans.hpp): slower.
-  // Adds every key in order, with many cache misses in flight. Returns how many were surely new;
-  // `fresh`, if not empty, is as long as the keys and tells which: one bool per key, or one bit
-  // (bit i % 64 of word i / 64 for key i). An integer outside the range of a map throws
-  // std::out_of_range before any is added; a full set throws Failure and keeps those before.
+  // Adds every key in order. Returns how many were surely new; `fresh`, if not empty, is as long as
+  // the keys and tells which: a bool or a bit a key (bit i % 64 of word i / 64). An integer outside
+  // a range throws std::out_of_range before any is added; a full set keeps those before (Failure).
   template <detail::KeysOf<K> Keys>
   std::size_t add_all(const Keys& keys, std::span<bool> fresh = {});
   template <detail::KeysOf<K> Keys>
@@ -241,8 +243,7 @@ class Set {
   template <detail::KeysOf<K> Keys>
   Result<std::size_t> try_add_all(const Keys& keys, Threads threads);
 
-  // The same by one thread, with the keys partitioned by cache line first (partition.hpp) at any
-  // size; add_all does so itself where it pays.
+  // By one thread, with the keys partitioned by cache line at any size (partition.hpp).
   template <detail::KeysOf<K> Keys>
   std::size_t add_all_by_lines(const Keys& keys) requires detail::OneLined<K> {
     return told(try_add_all_by_lines(keys));
@@ -260,8 +261,7 @@ class Set {
   // One answer for each key. Slower than the others, which write into memory that is there.
   template <detail::KeysOf<K> Keys>
   std::vector<bool> may_contain_all(const Keys& keys) const;
-  // How many of the keys may be there, without telling which. One thread partitions the keys by
-  // cache line where that pays; several ask in the order of the keys.
+  // How many of the keys may be there. One thread partitions the keys by cache line where it pays.
   template <detail::KeysOf<K> Keys>
   std::size_t count_may_contain(const Keys& keys, Threads threads = {1}) const;
 
@@ -277,7 +277,7 @@ class Set {
   template <detail::KeysOf<K> Keys>
   Result<std::size_t> try_count_may_contain(const Keys& keys, Threads threads = {1}) const;
 
-  // Equal shape, hash and form of keys, or an Error that names what differs.
+  // Equal shape, hash, form of keys, or an Error.
   Result<void> try_unite(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);
   // On Bloom filters: holds every common key, at a worse rate than a filter of those keys.
   Result<void> try_intersect(const Set& other) requires(!detail::Kind<K> || detail::Mergeable<K>);

@@ -28,6 +28,22 @@ using AnyInputs =
 
 enum class Merge { unite, intersect, subtract, exclusive };
 
+// Which chunks of a payload were changed since their checksums were taken.
+class ChunkMarks {
+ public:
+  ChunkMarks(std::uint64_t payload_bytes, std::uint64_t chunk_bytes)
+      : chunk_bytes_(chunk_bytes), marks_((payload_bytes + chunk_bytes - 1) / chunk_bytes, false) {}
+
+  void mark(std::uint64_t byte) { marks_[byte / chunk_bytes_] = true; }
+  void mark_all() { marks_.assign(marks_.size(), true); }
+  bool operator[](std::uint64_t chunk) const { return marks_[chunk]; }
+  std::uint64_t size() const { return marks_.size(); }
+
+ private:
+  std::uint64_t chunk_bytes_;
+  std::vector<bool> marks_;
+};
+
 // What a body knows without going through its bits.
 struct BodyFacts {
   std::uint64_t bytes = 0;
@@ -39,7 +55,8 @@ struct BodyFacts {
   std::uint64_t time_told = 0;
   std::optional<Range> range = std::nullopt;
   std::optional<AnySet::Lists> lists = std::nullopt;
-  bool shared = false;  // with other programs
+  bool shared = false;     // with other programs
+  bool on_server = false;  // shared by way of a server, to which the form of keys is told at open
 };
 
 // One virtual call per span of keys; below it everything is typed. Answers may be null in add and
@@ -71,6 +88,17 @@ struct AnySet::Body {
   virtual std::optional<std::uint64_t> stuck() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> shape_facts() const = 0;
   virtual Result<detail::Parts> parts() const = 0;
+
+  // Live files (storage/live/): the keys change the bytes of the one payload in place; these are
+  // the chunks where. Every chunk on a kind that is not InPlace.
+  virtual void mark_chunks(const AnyInputs& inputs, ChunkMarks& marks) const = 0;
+  // As many keys are in the set now, also those that others added to its bytes.
+  virtual void tell_adds(std::uint64_t adds) = 0;
+  // Of a set whose keys others add too: the form of all its keys so far, and the form that they
+  // have from now on, or an Error if that contradicts what others added.
+  virtual KeyForm known_form(KeyForm here) const { return here; }
+  virtual Result<void> settle_form(KeyForm) { return {}; }
+
   // Reads what estimate(), rate_now() and fill_ratio() tell of, where that can fail.
   virtual Result<void> measure() const { return {}; }
 };
@@ -94,6 +122,7 @@ inline constexpr KindRow row_of{
     .keeps_copies = Removable<K>&& Bounded<K>,
     .built = Buildable<K>,
     .two_lists = TwoListed<K>,
+    .in_place = InPlace<K>,
     .complete = [](Want want) { return complete<K>(want); },
     .planned_bytes = [](const Want& want) -> Result<std::uint64_t> {
       const auto shape = K::plan(want);

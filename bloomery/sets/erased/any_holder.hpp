@@ -244,6 +244,24 @@ struct Holder : AnySet::Body {
 
   Result<Parts> parts() const override { return held.parts(); }
 
+  void mark_chunks(const AnyInputs& inputs, ChunkMarks& marks) const override {
+    if constexpr (InPlace<K>) {
+      if (const Span* const mine = std::get_if<Span>(&inputs)) {
+        for (const Input input : *mine) {
+          if constexpr (!hashed)
+            if (!held.kind().in_range(input)) continue;
+          held.kind().each_byte(held.kind().locate(input),
+                                [&](std::uint64_t byte) { marks.mark(byte); });
+        }
+        return;
+      }
+    }
+    marks.mark_all();
+  }
+  void tell_adds(std::uint64_t adds) override {
+    if constexpr (requires { held.tell_adds(adds); }) held.tell_adds(adds);
+  }
+
   Held held;
 
  private:

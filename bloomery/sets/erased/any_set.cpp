@@ -173,8 +173,15 @@ void AnySet::note_form(KeyForm form, bool none, const Result<std::size_t>& added
 Result<void> AnySet::expect_texts() const {
   if (!body_) return moved_from_error();
   if (input() == InputForm::ordinal) return wrong_input(kind().name, "integers, not text");
-  if (forms_meet(rules_.form, KeyForm::text)) return {};
-  return wrong_form(rules_.form, KeyForm::text);
+  const KeyForm known = body_->known_form(rules_.form);
+  if (forms_meet(known, KeyForm::text)) return {};
+  return wrong_form(known, KeyForm::text);
+}
+
+// Before keys are added: to a set of our own their form is noted afterwards.
+Result<void> AnySet::settle_form(KeyForm form, bool none) {
+  if (none || rules_.form == form) return {};
+  return body_->settle_form(form);
 }
 
 // -- texts become hashes --------------------------------------------------------------------------
@@ -255,6 +262,7 @@ bool* or_null(std::span<bool> answers, std::size_t first) {
 
 Result<std::size_t> AnySet::add_all(std::span<const std::string_view> keys, std::span<bool> fresh) {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
+  if (auto fitting = settle_form(KeyForm::text, keys.empty()); !fitting) return fitting.error();
   TextSlices slices(keys, hasher_, body_->row().wide_hashes);
   if (fresh.empty() && keys.size() >= join_texts) slices.join();
   Result<std::size_t> count = std::size_t{0};
@@ -273,6 +281,7 @@ Result<std::size_t> AnySet::add_all(std::span<const std::string_view> keys, std:
 
 Result<std::size_t> AnySet::add_all(std::span<const Hash> hashes, std::span<bool> fresh) {
   if (!body_) return moved_from_error();
+  if (auto fitting = settle_form(KeyForm::hash, hashes.empty()); !fitting) return fitting.error();
   auto added = body_->add(hashes, or_null(fresh));
   note_form(KeyForm::hash, hashes.empty(), added);
   return added;
@@ -409,6 +418,7 @@ AnyInputs inputs_of(const HashedTexts& hashed, bool wide, std::size_t first, std
 Result<std::size_t> AnySet::add_all(const HashedTexts& hashed, std::size_t first, std::size_t count,
                                     std::span<bool> fresh) {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
+  if (auto fitting = settle_form(KeyForm::text, count == 0); !fitting) return fitting.error();
   const bool wide = body_->row().wide_hashes;
   auto added = body_->add(inputs_of(hashed, wide, first, count), or_null(fresh));
   note_form(KeyForm::text, count == 0, added);

@@ -39,18 +39,21 @@ Result<void> AnySet::expect_form(KeyForm form) const {
   if (body_ == nullptr) return moved_from_error();
   if (form == KeyForm::text) return expect_texts();
   if (form != KeyForm::u64) return {};  // the body knows whether it takes them
-  if (shared())
+  if (body_->facts().on_server)
     return Error{
         Code::unsupported,
         "integers go into a set on a Redis server through RedisSet, which notes their form"};
-  if (forms_meet(rules_.form, form)) return {};
-  return wrong_form(rules_.form, form);
+  const KeyForm known = body_->known_form(rules_.form);
+  if (forms_meet(known, form)) return {};
+  return wrong_form(known, form);
 }
 
 Result<std::size_t> AnySet::add_ready(const ReadyKeys& keys, KeyForm form, bool* fresh) {
   if (auto fitting = expect_form(form); !fitting) return fitting.error();
-  auto added = body_->add(keys, fresh);
   const bool none = std::visit([](const auto& span) { return span.empty(); }, keys);
+  if (form != KeyForm::number)
+    if (auto fitting = settle_form(form, none); !fitting) return fitting.error();
+  auto added = body_->add(keys, fresh);
   if (form != KeyForm::number) note_form(form, none, added);
   return added;
 }

@@ -138,6 +138,14 @@ concept Mergeable = Kind<S> && requires(S s, const S other) {
   { s.intersect(other) } -> std::same_as<void>;
 };
 
+// Adding sets bits and does nothing else, so the same add may be done again, in any order, by
+// anyone who shares the bytes: what live files need to change in place (storage/live/). each_byte
+// names the bytes of the lent memory where those bits lie: one byte of each cache line at least.
+template <class S>
+concept InPlace = SharedAddable<S> && Mergeable<S> && requires(const S s, typename S::Slot slot) {
+  s.each_byte(slot, [](std::uint64_t) {});
+};
+
 // Knows from the bits alone how many keys it holds and its false-positive rate.
 template <class S>
 concept Estimable = Kind<S> && requires(const S s) {

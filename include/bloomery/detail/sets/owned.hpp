@@ -320,6 +320,8 @@ class Owned {
   void note_added_shared(std::size_t fresh) {
     std::atomic_ref(ledger_.adds).fetch_add(fresh, std::memory_order_relaxed);
   }
+  // As many keys are in it now, also those that others added to the bytes it was lent.
+  void tell_adds(std::uint64_t adds) { ledger_.adds = adds; }
   // After `fresh` keys were added through kind().
   void note_added(std::size_t fresh) { ledger_.adds += fresh; }
 

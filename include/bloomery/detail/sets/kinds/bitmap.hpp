@@ -76,6 +76,11 @@ class Bitmap {
     __builtin_prefetch(&words_[slot.bit / word_bits], 0, 2);
   }
 
+  template <class Visit>
+  void each_byte(Slot slot, Visit&& visit) const {
+    visit(slot.bit / 8);
+  }
+
   Added add(Slot slot) { return added(!set_bit(words_, slot.bit)); }
   Added add_shared(Slot slot) { return added(!set_bit_shared(words_, slot.bit)); }
   // Returns whether it was there.

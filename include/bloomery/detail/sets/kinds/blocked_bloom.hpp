@@ -100,6 +100,12 @@ class BlockedBloom {
     __builtin_prefetch(line(slot.second), 0, 2);
   }
 
+  template <class Visit>
+  void each_byte(const Slot& slot, Visit&& visit) const {
+    visit(slot.first * line_bytes);
+    visit(slot.second * line_bytes);
+  }
+
   Added add(const Slot& slot) {
     if (!is_simple_) [[unlikely]]
       return add_rounds<AnyCpu>(slot.hash);

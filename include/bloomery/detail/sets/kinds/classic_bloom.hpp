@@ -93,6 +93,11 @@ class ClassicBloom {
                        __attribute__((always_inline)) { prefetch_place(bit); });
   }
 
+  template <class Visit>
+  void each_byte(Slot slot, Visit&& visit) const {
+    probes_.each(slot.hash, [&](std::uint32_t, std::uint64_t bit) { visit(bit / 8); });
+  }
+
   Added add(Slot slot) {
     std::uint64_t seen = 1;
     probes_.each(slot.hash, [&](std::uint32_t, std::uint64_t bit) { seen &= mark(bit); });

@@ -130,6 +130,11 @@ class Sharded {
   }
   [[gnu::always_inline]] void prefetch(const Slot& slot) const { whole_.prefetch(slot); }
 
+  template <class Visit>
+  void each_byte(const Slot& slot, Visit&& visit) const {
+    whole_.each_byte(slot, visit);
+  }
+
   Added add(const Slot& slot) {
     if (shape_.lines == 2) [[unlikely]]
       return whole_.add_at(slot);

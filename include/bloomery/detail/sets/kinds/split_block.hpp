@@ -91,6 +91,11 @@ class SplitBlock {
   }
   [[gnu::always_inline]] void prefetch(Slot slot) const { __builtin_prefetch(block(slot), 0, 2); }
 
+  template <class Visit>
+  void each_byte(Slot slot, Visit&& visit) const {
+    visit(slot.block * split_bytes);
+  }
+
   Added add(Slot slot) { return add_at<AnyCpu>(slot); }
   Added add_shared(Slot slot) {
     std::uint32_t missing = 0;

@@ -1,0 +1,538 @@
+#include <bloomery/storage/live/live_body.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <variant>
+
+#include <bloomery/image.hpp>
+
+namespace bloomery::inline v0::detail {
+namespace {
+
+// Few enough that others get their turn soon, many enough that the lock costs nothing.
+constexpr std::size_t most_keys_a_turn = 8192;
+constexpr int most_tries = 100;
+
+Error not_live(const std::string& what) {
+  return {Code::unsupported,
+          "a live set cannot " + what + "; seal it to make an ordinary set of it, which can"};
+}
+
+std::size_t size_of(const AnyInputs& inputs) {
+  return std::visit([](const auto& span) { return span.size(); }, inputs);
+}
+AnyInputs part_of(const AnyInputs& inputs, std::size_t first, std::size_t count) {
+  return std::visit([&](const auto& span) -> AnyInputs { return span.subspan(first, count); },
+                    inputs);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LiveBody>> LiveBody::open(const std::filesystem::path& path,
+                                                 const LiveOptions& options, Recovery& recovery) {
+  for (int tries = 0;; ++tries) {
+    if (options.read_only) return open_to_ask(path, options, Sharing::shared);
+    auto file = LiveFile::open(path, options.key, SharedFile::Access::change);
+    if (!file) return file.error();
+    std::unique_ptr<LiveBody> body(new LiveBody(std::move(*file), options));
+    auto inner = body->base(Sharing::shared);
+    if (!inner) return inner.error();
+    body->inner_.emplace(std::move(*inner));
+    LiveBody& mine = *body;
+    const auto visit = [&](const LogRecord& record) -> Result<void> {
+      return mine.in_place() ? mine.apply(record) : Result<void>();
+    };
+    auto found = mine.file_->attach(visit, mine.marking());
+    if (!found) return found.error();
+    LiveFile::Turn turn(*mine.file_);
+    // Another process has put a newer file under the name in the meantime.
+    if ((turn.retired() == Retired::replaced || !mine.file_->has_its_name()) && tries < most_tries)
+      continue;
+    if (turn.retired() != Retired::replaced)
+      if (auto good = turn.check(); !good) return good.error();
+    if (!mine.in_place()) {
+      if (auto followed = mine.replay_from_base(); !followed) return followed.error();
+      if (auto undone = mine.undo_dead_runs(turn); !undone) return undone.error();
+    }
+    recovery = *found;
+    return body;
+  }
+}
+
+Result<std::unique_ptr<LiveBody>> LiveBody::open_to_ask(const std::filesystem::path& path,
+                                                        const LiveOptions& options,
+                                                        Sharing wanted) {
+  auto file = LiveFile::open(path, options.key, SharedFile::Access::read);
+  if (!file) return file.error();
+  std::unique_ptr<LiveBody> body(new LiveBody(std::move(*file), options));
+  LiveBody& mine = *body;
+  if (!mine.in_place()) {
+    if (auto followed = mine.replay_from_base(); !followed) return followed.error();
+    return body;
+  }
+  for (const Sharing sharing : {Sharing::shared, Sharing::own}) {
+    if (sharing != wanted && wanted == Sharing::own) continue;
+    auto inner = mine.base(sharing);
+    if (!inner) return inner.error();
+    mine.inner_.emplace(std::move(*inner));
+    bool whole = true;
+    const auto done = mine.file_->each_logged([&](const LogRecord& record) -> Result<void> {
+      if (sharing == Sharing::own) return mine.apply(record);
+      mine.marks_.resize(record.keys);
+      bool* const answers = reinterpret_cast<bool*>(mine.marks_.data());
+      const AnyInputs inputs = record.inputs(mine.row().input == InputForm::ordinal);
+      if (auto asked = mine.inner().ask(inputs, answers); !asked) return asked;
+      whole = whole && std::all_of(answers, answers + record.keys, [](bool has) { return has; });
+      return {};
+    });
+    if (!done) return done.error();
+    if (whole) break;
+  }
+  return body;
+}
+
+LiveBody::~LiveBody() { static_cast<void>(close().has_value()); }
+
+Result<AnySet> LiveBody::base(Sharing sharing) const {
+  auto parts = file_->image_parts(sharing == Sharing::own);
+  if (!parts) return parts.error();
+  auto set = AnySet::from_parts(std::move(*parts), head().hasher, head().directory.rules);
+  if (!set) return Error{set.error().code, file_->name() + ": " + set.error().sentence};
+  return set;
+}
+
+LogRecord LiveBody::record_of(LogOp op, const AnyInputs& inputs) const {
+  LogRecord record{.op = op, .form = file_->form(), .run = run_};
+  record.content = words_of(inputs, record.words);
+  record.keys = static_cast<std::uint32_t>(size_of(inputs));
+  return record;
+}
+
+LiveFile::Mark LiveBody::marking() const {
+  return [this](const LogRecord& record, ChunkMarks& marks) {
+    inner().mark_chunks(record.inputs(row().input == InputForm::ordinal), marks);
+  };
+}
+
+// -- the log of others ----------------------------------------------------------------------------
+
+Result<void> LiveBody::apply(const LogRecord& record) const {
+  const AnyInputs inputs = record.inputs(row().input == InputForm::ordinal);
+  switch (record.op) {
+    case LogOp::add: {
+      const auto added = inner().add(inputs, nullptr);
+      // A bounded set was full for whoever logged this, at the same key.
+      if (!added && added.error().code != Code::full) return added.error();
+      return {};
+    }
+    case LogOp::remove: {
+      const auto removed = inner().remove(inputs, nullptr);
+      if (!removed) return removed.error();
+      return {};
+    }
+    case LogOp::clear: return inner().clear();
+    case LogOp::advance:
+      if (record.content.size() != 2) return Error{Code::damaged, "its log has an odd time"};
+      return inner().advance_to(record.content[0], record.content[1]);
+    case LogOp::done:
+    case LogOp::undo: break;
+  }
+  return {};
+}
+
+// Which adds are pending, and what is known of outputs: from each record, also from our own.
+void LiveBody::note(const LogRecord& record, std::uint64_t at) const {
+  if (record.run == 0) return;
+  if (record.op == LogOp::add) {
+    runs_[record.run].pending.push_back(at);
+    return;
+  }
+  if (record.op != LogOp::done) return;
+  runs_.erase(record.run);
+  if (record.content.size() < 3) return;
+  const std::uint64_t length = record.content[2];
+  if (length > 8 * (record.content.size() - 3)) return;
+  WrittenOutput output{.bytes = record.content[0], .ended = record.content[1] != 0};
+  output.path.assign(reinterpret_cast<const char*>(record.content.data() + 3), length);
+  const std::string path = output.path;
+  outputs_[path] = std::move(output);
+}
+
+Result<void> LiveBody::follow() const {
+  if (broken_) return *broken_;
+  if (in_place()) return {};
+  bool undone = false;
+  std::uint64_t at = position_;
+  const auto reached = file_->follow(position_, [&](const LogRecord& record) -> Result<void> {
+    undone = undone || record.op == LogOp::undo;
+    note(record, at);
+    at += record.bytes();
+    return undone ? Result<void>() : apply(record);
+  });
+  if (!reached) {
+    broken_ = reached.error();
+    return *broken_;
+  }
+  if (undone) return replay_from_base();
+  position_ = *reached;
+  return {};
+}
+
+// Twice through the log: what was undone is known only behind it.
+Result<void> LiveBody::replay_from_base() const {
+  broken_ = Error{Code::io, file_->name() + " could not be followed; open it again"};
+  auto fresh = base(Sharing::own);
+  if (!fresh) return fresh.error();
+  inner_.emplace(std::move(*fresh));
+  runs_.clear();
+  outputs_.clear();
+  std::vector<std::uint64_t> undone;
+  std::uint64_t at = 0;
+  const auto noted = file_->follow(0, [&](const LogRecord& record) -> Result<void> {
+    if (record.op == LogOp::undo) {
+      const auto run = runs_.find(record.run);
+      if (run != runs_.end()) {
+        undone.insert(undone.end(), run->second.pending.begin(), run->second.pending.end());
+        runs_.erase(run);
+      }
+    }
+    note(record, at);
+    at += record.bytes();
+    return {};
+  });
+  if (!noted) return noted.error();
+  std::ranges::sort(undone);
+  at = 0;
+  const auto reached = file_->follow(0, [&](const LogRecord& record) -> Result<void> {
+    const std::uint64_t here = std::exchange(at, at + record.bytes());
+    if (here >= *noted || std::ranges::binary_search(undone, here)) return {};
+    return apply(record);
+  });
+  if (!reached) return reached.error();
+  position_ = *noted;
+  broken_.reset();
+  return {};
+}
+
+// A run lives as long as a process holds its lock; adds of others never come to an output.
+Result<void> LiveBody::undo_dead_runs(LiveFile::Turn& turn) {
+  std::vector<std::uint32_t> dead;
+  for (const auto& [run, of_run] : runs_)
+    if (!of_run.pending.empty() && run != run_ && !file_->is_running(run)) dead.push_back(run);
+  for (const std::uint32_t run : dead) {
+    const LogRecord record{.op = LogOp::undo, .form = file_->form(), .run = run};
+    if (auto done = turn.append(record, by_call()); !done) return done;
+  }
+  return dead.empty() ? Result<void>() : replay_from_base();
+}
+
+const AnySet::Body& LiveBody::up_to_date() const {
+  static_cast<void>(follow().has_value());
+  if (in_place()) inner().tell_adds(file_->adds());
+  return inner();
+}
+
+// -- adding ---------------------------------------------------------------------------------------
+
+Result<std::size_t> LiveBody::add(const AnyInputs& inputs, bool* fresh) {
+  if (options_.read_only)
+    return Error{Code::unsupported, file_->name() + " was opened to be asked only"};
+  std::size_t count = 0;
+  const std::size_t keys = size_of(inputs);
+  if (keys == 0) {
+    // A kind that takes no keys says so also here.
+    return inner().add(inputs, fresh);
+  }
+  std::uint8_t words = 1;
+  words_of(inputs, words);
+  const std::size_t most = std::clamp<std::size_t>(
+      (file_->most_record_bytes() - LogRecord::head_bytes) / (8 * words), 1, most_keys_a_turn);
+  Result<void> failed;
+  for (std::size_t first = 0; first < keys && failed; first += most) {
+    const AnyInputs some = part_of(inputs, first, std::min(most, keys - first));
+    bool* const marks = fresh == nullptr ? nullptr : fresh + first;
+    const auto added = in_place() ? add_in_place(some, marks) : add_followed(some, marks);
+    if (!added) {
+      failed = added.error();
+      if (fresh != nullptr) std::fill(fresh + first + size_of(some), fresh + keys, false);
+    } else {
+      count += *added;
+    }
+  }
+  if (auto synced = as_promised(); !synced) return synced.error();
+  if (!failed) return failed.error();
+  return count;
+}
+
+Result<std::size_t> LiveBody::add_in_place(const AnyInputs& inputs, bool* fresh) {
+  // An integer outside the range is refused before anything is noted.
+  if (const auto* const ordinals = std::get_if<std::span<const Ordinal>>(&inputs))
+    if (const auto range = inner().facts().range)
+      for (const Ordinal n : *ordinals)
+        if (n.value < range->low || n.value > range->high) return inner().add(inputs, fresh);
+  LogRecord record = record_of(LogOp::add, inputs);
+  scratch_.resize(record.content.size());
+  marks_.resize(record.keys);
+  bool* const marks = fresh != nullptr ? fresh : reinterpret_cast<bool*>(marks_.data());
+  for (;;) {
+    LiveFile::Turn turn(*file_);
+    if (auto good = turn.check(); !good) return good.error();
+    if (!turn.has_room(record.bytes())) {
+      turn.unlock();
+      if (auto made = file_->make_room(marking()); !made) return made.error();
+      continue;
+    }
+    if (auto intended = turn.intend(record, by_call()); !intended) return intended.error();
+    const auto added = inner().add(inputs, marks);
+    // Keys of another sort are refused, before any bit is set.
+    if (!added) {
+      if (auto gone = turn.publish({}, by_call()); !gone) return gone.error();
+      return added.error();
+    }
+    std::size_t kept = 0;
+    for (std::uint32_t key = 0; key < record.keys; ++key) {
+      if (!marks[key]) continue;
+      for (std::uint8_t word = 0; word < record.words; ++word)
+        scratch_[kept++] = record.content[std::size_t{key} * record.words + word];
+    }
+    LogRecord logged = record;
+    logged.keys = static_cast<std::uint32_t>(*added);
+    logged.content = std::span(scratch_).first(kept);
+    if (auto published = turn.publish(logged, by_call()); !published) return published.error();
+    return *added;
+  }
+}
+
+Result<std::size_t> LiveBody::change(const std::function<Result<std::size_t>(LogRecord&)>& work) {
+  for (int tries = 0;; ++tries) {
+    LiveFile::Turn turn(*file_);
+    if (turn.retired() == Retired::replaced && tries < most_tries) {
+      if (auto followed = follow(); !followed) return followed.error();
+      turn.unlock();
+      if (auto opened = reopen(); !opened) return opened.error();
+      continue;
+    }
+    if (auto good = turn.check(); !good) return good.error();
+    if (auto followed = follow(); !followed) return followed.error();
+    LogRecord record;
+    const auto done = work(record);
+    const bool full = !done && done.error().code == Code::full && row().keeps_copies;
+    if (!done && !full) {
+      // Part of it may have been done here, and nowhere else.
+      if (record.keys > 0) broken_ = done.error();
+      return done.error();
+    }
+    if (record.keys > 0 || record.op == LogOp::clear) {
+      const std::uint64_t at = file_->published();
+      if (auto logged = turn.append(record, by_call()); !logged) {
+        broken_ = logged.error();
+        return logged.error();
+      }
+      note(record, at);
+      position_ = file_->published();
+    }
+    return done;
+  }
+}
+
+Result<std::size_t> LiveBody::add_followed(const AnyInputs& inputs, bool* fresh) {
+  marks_.resize(size_of(inputs));
+  bool* const marks = fresh != nullptr ? fresh : reinterpret_cast<bool*>(marks_.data());
+  // Of sets of whole hashes only what is new changes anything.
+  const bool only_new = row().whole_hashes || row().exact;
+  return change([&](LogRecord& record) -> Result<std::size_t> {
+    record = record_of(LogOp::add, inputs);
+    const auto added = inner().add(inputs, marks);
+    if (!added || !only_new || row().input == InputForm::ordinal) return added;
+    scratch_.resize(record.content.size());
+    std::size_t kept = 0;
+    for (std::uint32_t key = 0; key < record.keys; ++key) {
+      if (!marks[key]) continue;
+      for (std::uint8_t word = 0; word < record.words; ++word)
+        scratch_[kept++] = record.content[std::size_t{key} * record.words + word];
+    }
+    record.keys = static_cast<std::uint32_t>(*added);
+    record.content = std::span(scratch_).first(kept);
+    return added;
+  });
+}
+
+Result<void> LiveBody::as_promised() {
+  if (options_.durability != Durability::every) return {};
+  return file_->make_durable(file_->published());
+}
+
+Result<std::size_t> LiveBody::remove(const AnyInputs& inputs, bool* removed) {
+  if (in_place()) return not_live("forget keys in place");
+  if (options_.read_only || size_of(inputs) == 0 || !row().removes)
+    return options_.read_only
+               ? Result<std::size_t>(
+                     Error{Code::unsupported, file_->name() + " was opened to be asked only"})
+               : inner().remove(inputs, removed);
+  std::size_t count = 0;
+  const std::size_t keys = size_of(inputs);
+  for (std::size_t first = 0; first < keys; first += most_keys_a_turn) {
+    const AnyInputs some = part_of(inputs, first, std::min(most_keys_a_turn, keys - first));
+    const auto gone = change([&](LogRecord& record) -> Result<std::size_t> {
+      auto done = inner().remove(some, removed == nullptr ? nullptr : removed + first);
+      if (done) record = record_of(LogOp::remove, some);
+      return done;
+    });
+    if (!gone) return gone;
+    count += *gone;
+  }
+  if (auto synced = as_promised(); !synced) return synced.error();
+  return count;
+}
+
+Result<void> LiveBody::clear() {
+  if (in_place() || options_.read_only) return not_live("be cleared");
+  const auto done = change([&](LogRecord& record) -> Result<std::size_t> {
+    if (auto cleared = inner().clear(); !cleared) return cleared.error();
+    record.op = LogOp::clear;
+    return std::size_t{0};
+  });
+  if (!done) return done.error();
+  return as_promised();
+}
+
+Result<void> LiveBody::advance_to(std::uint64_t time, std::uint64_t span) {
+  const auto done = change([&](LogRecord& record) -> Result<std::size_t> {
+    if (auto moved = inner().advance_to(time, span); !moved) return moved.error();
+    scratch_ = {time, span};
+    record = {.op = LogOp::advance, .words = 2, .form = file_->form(), .keys = 1, .run = run_};
+    record.content = scratch_;
+    return std::size_t{0};
+  });
+  if (!done) return done.error();
+  return {};
+}
+
+Result<void> LiveBody::merge(Merge, const Body&) { return not_live("be merged into"); }
+
+// -- asking ---------------------------------------------------------------------------------------
+
+Result<void> LiveBody::ask(const AnyInputs& inputs, bool* answers) const {
+  if (auto followed = follow(); !followed) return followed;
+  return inner().ask(inputs, answers);
+}
+
+Result<void> LiveBody::count(const AnyInputs& inputs, std::uint64_t* counts) const {
+  if (auto followed = follow(); !followed) return followed;
+  return inner().count(inputs, counts);
+}
+
+BodyFacts LiveBody::facts() const {
+  BodyFacts facts = up_to_date().facts();
+  if (in_place()) facts.adds = file_->adds();
+  facts.shared = true;
+  return facts;
+}
+
+Result<Parts> LiveBody::parts() const {
+  if (auto followed = follow(); !followed) return followed.error();
+  if (in_place()) inner().tell_adds(file_->adds());
+  return inner().parts();
+}
+
+// -- runs -----------------------------------------------------------------------------------------
+
+Result<void> LiveBody::begin_run() {
+  if (in_place())
+    return Error{Code::unsupported,
+                 file_->name() + " is a live " + std::string(row().id.name) +
+                     " set whose bits are set at once and cannot be taken back; make a state of "
+                     "kind compact or hash-set"};
+  const std::uint32_t run = file_->new_run();
+  if (auto begun = file_->begin_running(run); !begun) return begun;
+  run_ = run;
+  return {};
+}
+
+Result<void> LiveBody::done(const WrittenOutput& output) {
+  std::vector<std::uint64_t> words(3 + (output.path.size() + 7) / 8);
+  words[0] = output.bytes;
+  words[1] = output.ended;
+  words[2] = output.path.size();
+  std::memcpy(words.data() + 3, output.path.data(), output.path.size());
+  const auto done = change([&](LogRecord& record) -> Result<std::size_t> {
+    record = {.op = LogOp::done, .form = file_->form(), .run = run_};
+    record.keys = static_cast<std::uint32_t>(words.size());
+    record.content = words;
+    return std::size_t{0};
+  });
+  if (!done) return done.error();
+  return sync();
+}
+
+std::optional<WrittenOutput> LiveBody::output(const std::string& path) const {
+  const auto found = outputs_.find(path);
+  if (found == outputs_.end()) return {};
+  return found->second;
+}
+
+// -- the file -------------------------------------------------------------------------------------
+
+Result<void> LiveBody::reopen() {
+  const std::uint32_t run = run_;
+  const bool secret = head().hasher.mode() == HashMode::hardened;
+  auto file =
+      LiveFile::open(file_->name(), secret ? std::optional(head().hasher.key()) : std::nullopt,
+                     SharedFile::Access::change);
+  if (!file) return file.error();
+  auto found = (*file)->attach([](const LogRecord&) { return Result<void>(); }, marking());
+  if (!found) return found.error();
+  {
+    const std::lock_guard changing(file_changes_);
+    file_ = std::move(*file);
+  }
+  if (run != 0)
+    if (auto begun = file_->begin_running(run); !begun) return begun;
+  return replay_from_base();
+}
+
+Result<void> LiveBody::sync() { return file_->make_durable(file_->published()); }
+void LiveBody::sync_aside() {
+  const std::lock_guard staying(file_changes_);
+  static_cast<void>(file_->make_durable_aside().has_value());
+}
+Result<void> LiveBody::checkpoint() { return file_->checkpoint(marking()); }
+
+Result<void> LiveBody::close() { return file_->detach(marking()); }
+
+Result<void> LiveBody::verify() const {
+  // A chunk may be changed between the look at the log and the sum.
+  constexpr int most_looks = 5;
+  for (int looks = 1;; ++looks) {
+    auto checked = file_->check_sums(marking());
+    if (checked || !in_place() || looks == most_looks || checked.error().code != Code::damaged)
+      return checked;
+  }
+}
+
+Result<Image> LiveBody::image() const {
+  auto whole = parts();
+  if (!whole) return whole.error();
+  const bool secret = head().hasher.mode() == HashMode::hardened;
+  Image image;
+  image.parts = std::move(*whole);
+  image.hasher = head().hasher;
+  image.rules = head().directory.rules;
+  image.rules.form = file_->form();
+  image.uuid = head().block.uuid;
+  image.key_is_elsewhere = secret && !head().directory.key;
+  return image;
+}
+
+Result<void> LiveBody::seal(const std::function<Result<void>(const Image&)>& save) {
+  LiveFile::Turn turn(*file_);
+  if (auto good = turn.check(); !good) return good;
+  const auto whole = image();
+  if (!whole) return whole.error();
+  if (auto saved = save(*whole); !saved) return saved;
+  turn.retire(Retired::sealed);
+  return {};
+}
+
+}  // namespace bloomery::inline v0::detail

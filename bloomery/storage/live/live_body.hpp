@@ -1,0 +1,138 @@
+// A live file as an AnySet calls it (sets/erased/any_body.hpp).
+//
+//    in place    the set lies in the bytes that all processes share; the log is for the disk
+//    followed    the set is a private copy: the image of the file and then every record of its log.
+//                Before it answers or adds it does what others have logged since.
+//
+// Runs: a program whose adds count only once their outcome is somewhere else too (the lines that
+// dedup prints) begins a run, and says done() when it is. Adds of a run that ended before that are
+// undone by the next who opens the file: as if they had never been made. Followed sets only.
+// If the set is wrong: an add that cannot be logged, or synced as promised, is an Error; keys that
+//          were told to be new are then in doubt.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <bloomery/any_set.hpp>
+#include <bloomery/detail/storage/live_options.hpp>
+#include <bloomery/image.hpp>
+#include <bloomery/sets/erased/any_body.hpp>
+#include <bloomery/storage/live/live_file.hpp>
+
+namespace bloomery::inline v0::detail {
+
+class LiveBody final : public AnySet::Body {
+ public:
+  // With what was found on opening. Tries again while others replace the file.
+  static Result<std::unique_ptr<LiveBody>> open(const std::filesystem::path& path,
+                                                const LiveOptions& options, Recovery& recovery);
+  enum class Sharing { shared, own };
+  // Attaches nothing and changes nothing in the file: what others left undone is done in private.
+  // Shared: adds of others show at once, and the bytes must not be written. Own: they may be
+  // written, and stay with this process.
+  static Result<std::unique_ptr<LiveBody>> open_to_ask(const std::filesystem::path& path,
+                                                       const LiveOptions& options, Sharing sharing);
+  ~LiveBody() override;
+
+  const LiveHead& head() const { return file_->head(); }
+
+  Result<void> sync();
+  // By another thread than the one that adds. A failure is told by the next add.
+  void sync_aside();
+  Result<void> checkpoint();
+  Result<void> close();
+  // Gives the set, with all that was added until now, to `save`, and takes no more keys.
+  Result<void> seal(const std::function<Result<void>(const Image&)>& save);
+  // Every checksum that holds. An Error of Code::unsupported if none does until it is recovered.
+  Result<void> verify() const;
+  // The set as it is now; borrows from this.
+  Result<Image> image() const;
+
+  // Runs. The output is as in WrittenOutput; nothing if this file knows none of this path.
+  Result<void> begin_run();
+  Result<void> done(const WrittenOutput& output);
+  std::optional<WrittenOutput> output(const std::string& path) const;
+
+  const KindRow& row() const override { return inner().row(); }
+  Result<std::size_t> add(const AnyInputs& inputs, bool* fresh) override;
+  Result<void> ask(const AnyInputs& inputs, bool* answers) const override;
+  Result<std::size_t> remove(const AnyInputs& inputs, bool* removed) override;
+  Result<void> count(const AnyInputs& inputs, std::uint64_t* counts) const override;
+  Result<void> merge(Merge how, const Body& other) override;
+  Result<void> clear() override;
+  Result<void> advance_to(std::uint64_t time, std::uint64_t span) override;
+  void cap_memory(std::uint64_t) override {}
+  Result<std::uint64_t> best_fold(double rate) const override { return inner().best_fold(rate); }
+  Result<std::unique_ptr<Body>> folded(std::uint64_t factor, double rate) const override {
+    return inner().folded(factor, rate);
+  }
+  BodyFacts facts() const override;
+  double estimate() const override { return up_to_date().estimate(); }
+  double rate_now() const override { return up_to_date().rate_now(); }
+  double expected_rate_now() const override { return up_to_date().expected_rate_now(); }
+  double fill_ratio() const override { return up_to_date().fill_ratio(); }
+  bool overfull() const override { return up_to_date().overfull(); }
+  std::optional<std::uint64_t> stuck() const override { return up_to_date().stuck(); }
+  std::vector<std::pair<std::string, std::string>> shape_facts() const override {
+    return inner().shape_facts();
+  }
+  Result<Parts> parts() const override;
+  void mark_chunks(const AnyInputs& inputs, ChunkMarks& marks) const override {
+    inner().mark_chunks(inputs, marks);
+  }
+  void tell_adds(std::uint64_t) override {}
+  KeyForm known_form(KeyForm) const override { return file_->form(); }
+  Result<void> settle_form(KeyForm form) override { return file_->settle_form(form); }
+  Result<void> measure() const override { return follow(); }
+
+ private:
+  LiveBody(std::unique_ptr<LiveFile> file, const LiveOptions& options)
+      : file_(std::move(file)), options_(options) {}
+
+  Body& inner() const { return *inner_->body(); }
+  const Body& up_to_date() const;
+  bool in_place() const { return file_->in_place(); }
+  bool by_call() const { return options_.durability == Durability::every; }
+  LogRecord record_of(LogOp op, const AnyInputs& inputs) const;
+  LiveFile::Mark marking() const;
+
+  Result<AnySet> base(Sharing sharing) const;
+  Result<void> apply(const LogRecord& record) const;
+  // What others have logged since; of followed sets.
+  Result<void> follow() const;
+  Result<void> replay_from_base() const;
+  void note(const LogRecord& record, std::uint64_t at) const;
+
+  Result<std::size_t> add_in_place(const AnyInputs& inputs, bool* fresh);
+  Result<std::size_t> add_followed(const AnyInputs& inputs, bool* fresh);
+  // Does something to a followed set and logs it.
+  Result<std::size_t> change(const std::function<Result<std::size_t>(LogRecord&)>& work);
+  Result<void> as_promised();
+  Result<void> reopen();
+  Result<void> undo_dead_runs(LiveFile::Turn& turn);
+
+  std::unique_ptr<LiveFile> file_;
+  std::mutex file_changes_;  // while it is another file, nobody syncs it aside
+  LiveOptions options_;
+  // What a reader brings up to date before it answers.
+  mutable std::optional<AnySet> inner_;
+  mutable std::uint64_t position_ = 0;   // followed: of the log
+  mutable std::optional<Error> broken_;  // the copy is not what the log says
+  struct Run {
+    std::vector<std::uint64_t> pending;  // places of its adds that are not done
+  };
+  mutable std::map<std::uint32_t, Run> runs_;
+  mutable std::map<std::string, WrittenOutput> outputs_;
+  std::uint32_t run_ = 0;
+  std::vector<std::uint64_t> scratch_;
+  std::vector<char> marks_;
+};
+
+}  // namespace bloomery::inline v0::detail

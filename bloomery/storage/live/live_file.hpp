@@ -1,0 +1,193 @@
+// The file of a live set: what processes share, in which order it reaches the disk, and what to do
+// about those that ended in the middle.
+//
+//    0         image: superblocks, directory, chunk table, payload        (image_layout.hpp)
+//    + image   one page that only running processes read: locks, ends     (LiveRuntime)
+//    + 4096    log: two regions in turns, or one that grows               (live_log.hpp)
+//
+// Adding in place, under the one lock:
+//    1 keys to the log, not yet counted (the intent)   a process that dies here leaves them to the
+//    2 bits into the payload                           next one, which counts them all
+//    3 the log is counted up to them
+//    4 lock given back; under Durability::every the log is synced by whoever comes first, for all
+// So whatever bits the payload has, the log has their keys, and the log reaches the disk first
+// where that was promised. Bits are never cleared, so a page of the payload may reach the disk at
+// any time, torn or not.
+// Checkpoint: the log goes on in the other region (epoch + 1); the payload is synced, changed
+// chunks are summed, a superblock with the new epoch is synced; then the old region is free.
+// Whoever attaches alone recovers: replays what the log has from the superblock's epoch on.
+// Limits:  the lock is a robust mutex of the C library, in the file.
+// Threads: one object, one thread; any number of objects and processes.
+// See:     docs/format.md "Live files"; live_test, power_cuts_test.
+#pragma once
+
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <bloomery/detail/storage/live_options.hpp>
+#include <bloomery/error.hpp>
+#include <bloomery/storage/image_source.hpp>
+#include <bloomery/storage/live/live_log.hpp>
+#include <bloomery/storage/live/shared_file.hpp>
+
+namespace bloomery::inline v0::detail {
+
+// Positions count the bytes of the log since the file was attached first; a region holds those from
+// `start` on.
+struct LiveRuntime {
+  std::uint64_t mark;                 // of this layout and its locks; written last
+  std::array<std::uint8_t, 16> boot;  // the system's run in which it was made ready
+  pthread_mutex_t add_lock;
+  pthread_mutex_t sync_lock;
+  pthread_mutex_t checkpoint_lock;
+  std::atomic<std::uint64_t> published;    // all records end here
+  std::atomic<std::uint64_t> durable;      // and these are on the disk
+  std::atomic<std::uint64_t> epoch;        // of the region that is written
+  std::atomic<std::uint64_t> saved_epoch;  // of the superblock: one less while a checkpoint runs
+  std::atomic<std::uint64_t> start;        // of the region that is written
+  std::atomic<std::uint64_t> start_before;
+  std::atomic<std::uint64_t> adds;
+  std::atomic<std::uint64_t> adds_at_start;
+  std::atomic<std::uint64_t> generation;  // of the superblock
+  std::atomic<std::uint64_t> intent;      // keys, words a key and form of what is being added
+  std::atomic<std::uint64_t> runs;        // numbers given to runs (claims)
+  std::atomic<std::uint32_t> failed;      // a sync failed: nobody knows what the disk has
+  std::atomic<std::uint32_t> form;
+  std::atomic<std::uint32_t> retired;  // 1: another live file has the name; 2: sealed
+};
+static_assert(sizeof(LiveRuntime) <= page_bytes);
+
+enum class Retired : std::uint32_t { no = 0, replaced = 1, sealed = 2 };
+
+// Locks a robust mutex; was_left tells that its last owner ended while it held it.
+class RobustLock {
+ public:
+  explicit RobustLock(pthread_mutex_t& mutex);
+  ~RobustLock() { unlock(); }
+  RobustLock(const RobustLock&) = delete;
+  RobustLock& operator=(const RobustLock&) = delete;
+  void unlock();
+  bool was_left() const { return was_left_; }
+
+ private:
+  pthread_mutex_t* mutex_;
+  bool was_left_ = false;
+};
+
+class LiveFile {
+ public:
+  using Visit = std::function<Result<void>(const LogRecord&)>;
+  using Mark = std::function<void(const LogRecord&, ChunkMarks&)>;
+
+  static Result<std::unique_ptr<LiveFile>> open(const std::filesystem::path& path,
+                                                const std::optional<SecretKey>& key,
+                                                SharedFile::Access access);
+  ~LiveFile();
+
+  const LiveHead& head() const { return head_; }
+  bool in_place() const { return head_.block.live.regions == 2; }
+  // The set as its image has it: in place in the bytes that all processes share, or in private
+  // ones, where changes stay with this process.
+  Result<Parts> image_parts(bool own) const;
+  // Of all chunks that nothing was added to since the last checkpoint.
+  Result<void> check_sums(const Mark& mark) const;
+  // In place: all records since the last checkpoint, without attaching.
+  Result<void> each_logged(const Visit& visit) const;
+  const std::string& name() const { return file_.name(); }
+  bool has_its_name() const { return file_.has_its_name(); }
+
+  // Joins those who have it open. Alone, and before anybody else may join, first recovers; visit
+  // gets each record of the log. In place: only if alone, since the payload has all otherwise.
+  Result<Recovery> attach(const Visit& visit, const Mark& mark);
+  // The last one leaves a file that says that it was closed.
+  Result<void> detach(const Mark& mark);
+
+  // -- adding, under the lock --
+  class Turn {
+   public:
+    explicit Turn(LiveFile& file);
+    // What may be wrong with the file: sealed, replaced, or its disk failed.
+    Result<void> check() const;
+    Retired retired() const;
+    // In place: is there room for this record? If not: end the turn, make_room(), try again.
+    bool has_room(std::uint64_t record_bytes) const;
+    // In place, step 1. The record's content may lie anywhere.
+    Result<void> intend(const LogRecord& record, bool by_call);
+    // Step 3; the keys of the content that were new come first, and only these stay.
+    Result<void> publish(const LogRecord& record, bool by_call);
+    // Without an intent, where the log grows.
+    Result<void> append(const LogRecord& record, bool by_call);
+    void retire(Retired how) { file_.runtime_->retired.store(static_cast<std::uint32_t>(how)); }
+    void unlock() { lock_.unlock(); }
+
+   private:
+    LiveFile& file_;
+    RobustLock lock_;
+  };
+  Result<void> make_room(const Mark& mark) { return checkpoint(mark); }
+
+  std::uint64_t most_record_bytes() const { return head_.block.live.region_bytes / 4; }
+  std::uint64_t published() const { return runtime_->published.load(); }
+  // The records from a position on, where the log grows; returns the position behind them.
+  Result<std::uint64_t> follow(std::uint64_t from, const Visit& visit);
+
+  Result<void> make_durable(std::uint64_t upto);
+  // The same for all there is, by a thread of its own beside the one that adds.
+  Result<void> make_durable_aside();
+  Result<void> checkpoint(const Mark& mark);
+
+  std::uint64_t adds() const { return runtime_->adds.load(std::memory_order_relaxed); }
+  void add_adds(std::uint64_t fresh) { runtime_->adds.fetch_add(fresh, std::memory_order_relaxed); }
+  KeyForm form() const { return static_cast<KeyForm>(runtime_->form.load()); }
+  Result<void> settle_form(KeyForm form);
+  // Runs have numbers, and last as long as somebody holds their lock.
+  std::uint32_t new_run() { return static_cast<std::uint32_t>(runtime_->runs.fetch_add(1)) + 1; }
+  Result<void> begin_running(std::uint32_t run) const { return file_.hold_run(run); }
+  bool is_running(std::uint32_t run) const { return file_.is_run_held(run); }
+  // Are the ends in the runtime page those of now?
+  bool is_ready() const;
+  std::uint64_t log_bytes() const { return published(); }
+
+ private:
+  LiveFile(SharedFile file, LiveHead head) : file_(std::move(file)), head_(std::move(head)) {}
+
+  Memory payload() const;  // in place
+  Result<LiveHead> read_head() const;
+  std::uint64_t log_at() const { return head_.block.file_bytes + page_bytes; }
+  Result<void> map_log(std::uint64_t file_bytes);
+  // The bytes of the region of this epoch.
+  std::span<const std::byte> region(std::uint64_t epoch) const;
+  std::uint64_t region_at(std::uint64_t epoch) const;  // in the file
+  LogSeal seal(std::uint64_t epoch) const;
+
+  void make_ready(const LiveFields& live);
+  Result<Recovery> recover(const Visit& visit, const Mark& mark);
+  void settle_intent();
+  Result<void> put(std::uint64_t at, std::span<const std::byte> bytes, bool by_call);
+  Result<void> make_durable(std::uint64_t upto, Memory& log);
+  Result<void> sync_log(const Memory& log, std::uint64_t epoch, std::uint64_t from,
+                        std::uint64_t to);
+  Result<void> finish_checkpoint(const Mark& mark, std::uint64_t next_epoch, ChunkMarks marks);
+  void sum_chunks(const ChunkMarks& marks);
+  ChunkMarks no_marks() const;
+  Result<void> write_superblock(std::uint64_t epoch, std::uint64_t adds, bool closed);
+  Result<void> failed(const Result<void>& why);
+  Error poisoned() const;
+
+  SharedFile file_;
+  LiveHead head_;
+  Memory image_;  // shared
+  Memory page_;   // shared: the runtime page, which stays where it is: its locks are held
+  Memory log_;    // shared; mapped again when it has grown
+  LiveRuntime* runtime_ = nullptr;
+  bool attached_ = false;
+};
+
+}  // namespace bloomery::inline v0::detail

@@ -1,0 +1,61 @@
+#include <bloomery/storage/live/live_image.hpp>
+
+#include <memory>
+#include <utility>
+
+#include <bloomery/storage/live/live_body.hpp>
+
+namespace bloomery::inline v0::detail {
+namespace {
+
+Result<std::shared_ptr<LiveBody>> opened(const std::filesystem::path& path,
+                                         const std::optional<SecretKey>& key) {
+  auto body = LiveBody::open_to_ask(path, {.read_only = true, .key = key}, LiveBody::Sharing::own);
+  if (!body) return body.error();
+  return std::shared_ptr<LiveBody>(std::move(*body));
+}
+
+// What is borrowed from the body keeps it alive from now on.
+Result<void> keep(Parts& parts, const std::shared_ptr<LiveBody>& body, Bytes bytes) {
+  for (Part& part : parts.parts) {
+    if (part.memory.size() != 0) continue;
+    if (bytes == Bytes::copied) {
+      auto copy = Memory::copy_of(part.payload);
+      if (!copy) return copy.error();
+      part.memory = std::move(*copy);
+    } else {
+      auto* const begin = const_cast<std::byte*>(part.payload.data());
+      part.memory = Memory::adopt(body, {begin, part.payload.size()});
+    }
+    part.payload = std::as_const(part.memory).bytes();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Image> live_image(const std::filesystem::path& path, const OpenOptions& options) {
+  const auto body = opened(path, options.key);
+  if (!body) return body.error();
+  if (options.verify == Verify::checksums)
+    if (auto sound = (*body)->verify(); !sound && sound.error().code != Code::unsupported)
+      return sound.error();
+  auto image = (*body)->image();
+  if (!image) return image.error();
+  if (auto kept = keep(image->parts, *body, options.bytes); !kept) return kept.error();
+  return image;
+}
+
+Result<VerifiedImage> verified_live(const std::filesystem::path& path) {
+  const auto body = opened(path, {});
+  if (!body) return body.error();
+  if (auto sound = (*body)->verify(); !sound) return sound.error();
+  auto image = (*body)->image();
+  if (!image) return image.error();
+  if (auto kept = keep(image->parts, *body, Bytes::mapped); !kept) return kept.error();
+  std::error_code unseen;
+  return VerifiedImage{std::filesystem::file_size(path, unseen), std::move(image->parts),
+                       std::move(image->rules)};
+}
+
+}  // namespace bloomery::inline v0::detail

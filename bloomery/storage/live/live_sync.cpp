@@ -1,0 +1,153 @@
+// How a live file reaches the disk: its log for those who wait for it, the rest at a checkpoint.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <bloomery/detail/hash/xxh3.hpp>
+#include <bloomery/storage/image_layout.hpp>
+#include <bloomery/storage/live/live_file.hpp>
+
+namespace bloomery::inline v0::detail {
+namespace {
+
+void raise_to(std::atomic<std::uint64_t>& value, std::uint64_t least) {
+  std::uint64_t now = value.load();
+  while (now < least && !value.compare_exchange_weak(now, least)) {
+  }
+}
+
+}  // namespace
+
+// -- to the disk ----------------------------------------------------------------------------------
+
+Error LiveFile::poisoned() const {
+  return {Code::io, name() +
+                        " takes no more keys: the disk failed to sync it, so nobody knows what is "
+                        "stored of what was added last. Check the disk, and make a new set from "
+                        "what can be read, in another file"};
+}
+
+Result<void> LiveFile::failed(const Result<void>& why) {
+  runtime_->failed = 1;
+  return why;
+}
+
+Result<void> LiveFile::sync_log(const Memory& log, std::uint64_t epoch, std::uint64_t from,
+                                std::uint64_t to) {
+  if (from >= to) return {};
+  return file_.sync(log, region_at(epoch) - log_at() + from, to - from);
+}
+
+Result<void> LiveFile::make_durable(std::uint64_t upto) { return make_durable(upto, log_); }
+
+Result<void> LiveFile::make_durable_aside() {
+  const std::uint64_t upto = published();
+  if (runtime_->durable >= upto) return {};
+  Memory log;  // the other thread may map the log again while this one syncs
+  return make_durable(upto, log);
+}
+
+Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log) {
+  while (runtime_->durable.load(std::memory_order_acquire) < upto) {
+    RobustLock turn(runtime_->sync_lock);
+    if (runtime_->failed != 0) return poisoned();
+    const std::uint64_t from = runtime_->durable;
+    if (from >= upto) return {};
+    // Those who wait for this lock find their own records done as well.
+    RobustLock adding(runtime_->add_lock);
+    if (in_place() && adding.was_left()) settle_intent();
+    const std::uint64_t to = runtime_->published, start = runtime_->start;
+    const std::uint64_t before = runtime_->start_before, epoch = runtime_->epoch;
+    adding.unlock();
+    const std::uint64_t needed =
+        in_place() ? head_.block.live.regions * head_.block.live.region_bytes : to;
+    if (needed > log.size()) {
+      auto mapped = file_.map(log_at(), (needed + page_bytes - 1) / page_bytes * page_bytes);
+      if (!mapped) return mapped.error();
+      log = std::move(*mapped);
+    }
+    if (from < start) {
+      const auto done = sync_log(log, epoch - 1, std::max(from, before) - before, start - before);
+      if (!done) return failed(done);
+    }
+    if (auto done = sync_log(log, epoch, std::max(from, start) - start, to - start); !done)
+      return failed(done);
+    raise_to(runtime_->durable, to);
+  }
+  return {};
+}
+
+ChunkMarks LiveFile::no_marks() const { return {head_.layout.payloads.at(0).length, chunk_bytes}; }
+
+Result<void> LiveFile::checkpoint(const Mark& mark) {
+  if (!in_place()) return make_durable(published());
+  const std::uint64_t epoch_before = runtime_->epoch;
+  RobustLock turn(runtime_->checkpoint_lock);
+  if (runtime_->failed != 0) return poisoned();
+  // Another process has made room meanwhile.
+  if (runtime_->epoch != epoch_before) return {};
+  // One that ended in the middle has left its checkpoint to others.
+  if (runtime_->epoch == runtime_->saved_epoch) {
+    RobustLock adding(runtime_->add_lock);
+    if (adding.was_left()) settle_intent();
+    if (runtime_->published == runtime_->start) return {};
+    runtime_->start_before = runtime_->start.load();
+    runtime_->adds_at_start = adds();
+    runtime_->start = runtime_->published.load();
+    runtime_->epoch = runtime_->epoch + 1;
+  }
+  return finish_checkpoint(mark, runtime_->saved_epoch + 1, no_marks());
+}
+
+Result<void> LiveFile::finish_checkpoint(const Mark& mark, std::uint64_t next_epoch,
+                                         ChunkMarks marks) {
+  const std::uint64_t epoch = runtime_->saved_epoch;
+  const auto marked = each_record(region(epoch), seal(epoch), [&](const LogRecord& record) {
+    mark(record, marks);
+    return Result<void>();
+  });
+  if (!marked) return marked.error();
+  const Region& payload = head_.layout.payloads.at(0);
+  if (auto done = file_.sync(image_, payload.offset, payload.length); !done) return failed(done);
+  sum_chunks(marks);
+  const Region& table = head_.layout.table;
+  if (auto done = file_.sync(image_, table.offset, table.length); !done) return failed(done);
+  if (auto done = write_superblock(next_epoch, runtime_->adds_at_start, false); !done) return done;
+  runtime_->saved_epoch = next_epoch;
+  raise_to(runtime_->durable, runtime_->start);
+  return {};
+}
+
+// A chunk that is changed while it is summed gets a sum that does not match; but then the log of
+// this epoch names it, and nobody believes its sum before the next checkpoint.
+void LiveFile::sum_chunks(const ChunkMarks& marks) {
+  const auto bytes = payload();
+  std::byte* const sums = image_.bytes().data() + head_.layout.table.offset;
+  for (std::uint64_t chunk = 0; chunk < marks.size(); ++chunk) {
+    if (!marks[chunk]) continue;
+    const std::uint64_t at = chunk * chunk_bytes;
+    const auto length = std::min<std::uint64_t>(chunk_bytes, bytes.size() - at);
+    const std::uint64_t sum = chunk_sum(bytes.bytes().subspan(at, length), head_.block.uuid, chunk);
+    std::memcpy(sums + 8 * chunk, &sum, sizeof sum);
+  }
+}
+
+Result<void> LiveFile::write_superblock(std::uint64_t epoch, std::uint64_t adds, bool closed) {
+  Superblock block = head_.block;
+  block.generation = runtime_->generation + 1;
+  block.live.epoch = epoch;
+  block.live.adds = adds;
+  block.live.boot = closed ? Boot{} : this_boot();
+  // The form may be newer than the log that the next one replays, which is right: it only grows.
+  block.live.form = form();
+  const Region& table = head_.layout.table;
+  block.table_sum = xxh3_64(image_.bytes().data() + table.offset, table.length, 0);
+  const std::uint64_t slot = block.generation & 1;
+  const auto bytes = encode_slot(block, slot);
+  if (auto done = file_.write(slot * slot_bytes, bytes); !done) return failed(done);
+  if (auto done = file_.sync(image_, slot * slot_bytes, slot_bytes); !done) return failed(done);
+  runtime_->generation = block.generation;
+  return {};
+}
+
+}  // namespace bloomery::inline v0::detail

@@ -1,0 +1,240 @@
+#include <bloomery/storage/live/shared_file.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+namespace bloomery::inline v0::detail {
+namespace {
+
+// Bytes far behind every image that locks are named by; nothing is ever stored there.
+constexpr off_t door_at = std::numeric_limits<off_t>::max() - 2;
+constexpr off_t attached_at = std::numeric_limits<off_t>::max() - 1;
+
+constexpr off_t runs_at = std::numeric_limits<off_t>::max() - (off_t{1} << 40);
+
+template <class Call>
+auto unless_interrupted(Call call) {
+  auto answer = call();
+  while (answer == -1 && errno == EINTR) answer = call();
+  return answer;
+}
+
+// A lock of this open file: it goes when the last process that has it open ends.
+int lock(int file, off_t at, short type, int command) {
+  struct flock range {};
+  range.l_type = type;
+  range.l_whence = SEEK_SET;
+  range.l_start = at;
+  range.l_len = 1;
+  return unless_interrupted([&] { return ::fcntl(file, command, &range); });
+}
+
+// Names as they are in linux/magic.h and the sources of the file systems.
+bool shares_pages(int file) {
+  struct statfs facts {};
+  if (::fstatfs(file, &facts) != 0) return true;
+  constexpr std::array<std::uint32_t, 6> remote = {
+      0x6969,      // NFS
+      0x517b,      // SMB
+      0xff534d42,  // CIFS
+      0xfe534d42,  // SMB2
+      0x01021997,  // 9P
+      0x5346414f,  // AFS
+  };
+  return std::ranges::find(remote, static_cast<std::uint32_t>(facts.f_type)) == remote.end();
+}
+
+}  // namespace
+
+Error SharedFile::refused(const char* what, int number) const {
+  if (number == ENOSPC || number == EDQUOT)
+    return {Code::io, name_ + " cannot be written: the disk is full; make room and try again"};
+  return {number == ENOMEM ? Code::no_memory : Code::io,
+          name_ + " cannot be " + what + ": " + std::generic_category().message(number)};
+}
+
+Result<SharedFile> SharedFile::open(const std::filesystem::path& path, Access access) {
+  SharedFile file;
+  file.name_ = path.string();
+  file.access_ = access;
+  const int mode = access == Access::change ? O_RDWR : O_RDONLY;
+  file.file_ = Descriptor(unless_interrupted(
+      [&] { return ::open(path.c_str(), mode | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); }));
+  const char* const what = access == Access::change ? "changed" : "read";
+  if (!file.file_.is_open()) return file.refused(what, errno);
+  if (access == Access::change && !shares_pages(file.file_.number()))
+    return Error{Code::unsupported,
+                 file.name_ +
+                     " is on a network file system, whose files processes cannot change together; "
+                     "keep live sets on a local disk"};
+  return file;
+}
+
+Result<std::uint64_t> SharedFile::size_bytes() const {
+  struct stat facts {};
+  if (::fstat(file_.number(), &facts) != 0) return refused("read", errno);
+  return static_cast<std::uint64_t>(facts.st_size);
+}
+
+bool SharedFile::has_its_name() const {
+  struct stat here {
+  }, named{};
+  return ::fstat(file_.number(), &here) == 0 && ::stat(name_.c_str(), &named) == 0 &&
+         here.st_dev == named.st_dev && here.st_ino == named.st_ino;
+}
+
+Result<void> SharedFile::read(std::uint64_t offset, std::span<std::byte> into) const {
+  while (!into.empty()) {
+    const auto got = unless_interrupted([&] {
+      return ::pread(file_.number(), into.data(), into.size(), static_cast<off_t>(offset));
+    });
+    if (got < 0) return refused("read", errno);
+    if (got == 0) return Error{Code::damaged, name_ + " became shorter while it was read"};
+    into = into.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return {};
+}
+
+namespace {
+
+Memory adopted(void* start, std::uint64_t bytes) {
+  std::shared_ptr<void> owner(start, [bytes](void* at) { ::munmap(at, bytes); });
+  return Memory::adopt(std::move(owner), {static_cast<std::byte*>(start), bytes});
+}
+
+}  // namespace
+
+Result<Memory> SharedFile::map(std::uint64_t offset, std::uint64_t bytes) const {
+  const int rights = access_ == Access::change ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* const start =
+      ::mmap(nullptr, bytes, rights, MAP_SHARED, file_.number(), static_cast<off_t>(offset));
+  if (start == MAP_FAILED) return refused("mapped", errno);
+  return adopted(start, bytes);
+}
+
+Result<Memory> SharedFile::map_privately(std::uint64_t bytes) const {
+  void* const start = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                             file_.number(), 0);
+  if (start == MAP_FAILED) return refused("mapped", errno);
+  return adopted(start, bytes);
+}
+
+Result<void> SharedFile::write(std::uint64_t offset, std::span<const std::byte> bytes) const {
+  while (!bytes.empty()) {
+    const auto put = unless_interrupted([&] {
+      return ::pwrite(file_.number(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    });
+    if (put < 0) return refused("written", errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    offset += static_cast<std::uint64_t>(put);
+  }
+  return {};
+}
+
+// Written, not only reserved: the first write to reserved bytes changes what the file system notes
+// of the file, which makes its sync dearer.
+Result<void> SharedFile::extend(std::uint64_t from, std::uint64_t bytes) const {
+  std::vector<std::byte> zeros;
+  if (!had_memory([&] { zeros.resize(std::min<std::uint64_t>(bytes, 1U << 20)); }))
+    return refused("extended", ENOMEM);
+  for (std::uint64_t at = 0; at < bytes; at += zeros.size())
+    if (auto done = write(from + at, std::span(zeros).first(static_cast<std::size_t>(
+                                         std::min<std::uint64_t>(zeros.size(), bytes - at))));
+        !done)
+      return done;
+  return {};
+}
+
+Result<void> SharedFile::sync(const Memory& mapping, std::uint64_t offset,
+                              std::uint64_t bytes) const {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t first = offset / page * page;
+  const std::uint64_t end = std::min<std::uint64_t>(offset + bytes, mapping.size());
+  if (end <= first) return {};
+  auto* const start = const_cast<std::byte*>(mapping.bytes().data()) + first;
+  // Not tried again: after a failure the system takes the pages for clean, and the next call would
+  // succeed without having written them.
+  if (::msync(start, end - first, MS_SYNC) != 0) return refused("synced", errno);
+  return {};
+}
+
+Result<void> SharedFile::lock_door() const {
+  if (lock(file_.number(), door_at, F_WRLCK, F_OFD_SETLKW) != 0) return refused("locked", errno);
+  return {};
+}
+void SharedFile::unlock_door() const { lock(file_.number(), door_at, F_UNLCK, F_OFD_SETLK); }
+
+Result<bool> SharedFile::attach_alone() const {
+  const bool alone = lock(file_.number(), attached_at, F_WRLCK, F_OFD_SETLK) == 0;
+  if (lock(file_.number(), attached_at, F_RDLCK, F_OFD_SETLKW) != 0)
+    return refused("locked", errno);
+  return alone;
+}
+
+bool SharedFile::is_alone() const {
+  const bool alone = lock(file_.number(), attached_at, F_WRLCK, F_OFD_SETLK) == 0;
+  if (alone) lock(file_.number(), attached_at, F_RDLCK, F_OFD_SETLK);
+  return alone;
+}
+
+Result<void> SharedFile::hold_run(std::uint32_t run) const {
+  if (lock(file_.number(), runs_at + run, F_WRLCK, F_OFD_SETLK) != 0)
+    return refused("locked", errno);
+  return {};
+}
+
+bool SharedFile::is_run_held(std::uint32_t run) const {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = runs_at + run;
+  range.l_len = 1;
+  return ::fcntl(file_.number(), F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
+}
+
+namespace {
+
+constexpr std::uint8_t unknown = 0xff;
+
+Boot read_boot() {
+  Boot boot;
+  boot.fill(unknown);
+  const Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  std::array<char, 36> text{};
+  if (!file.is_open() ||
+      ::read(file.number(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return boot;
+  std::size_t digit = 0;
+  for (const char letter : text) {
+    if (letter == '-' || digit >= 2 * boot.size()) continue;
+    const int value = letter <= '9' ? letter - '0' : (letter | 0x20) - 'a' + 10;
+    boot[digit / 2] = static_cast<std::uint8_t>(boot[digit / 2] << 4 | (value & 15));
+    ++digit;
+  }
+  return boot;
+}
+
+}  // namespace
+
+const Boot& this_boot() {
+  static const Boot boot = read_boot();
+  return boot;
+}
+
+bool is_this_boot(const Boot& boot) {
+  return boot == this_boot() && boot != Boot{} &&
+         !std::ranges::all_of(boot, [](std::uint8_t byte) { return byte == unknown; });
+}
+
+}  // namespace bloomery::inline v0::detail

@@ -1,0 +1,78 @@
+// A file whose bytes any number of processes change and read at once, and the locks between them.
+//
+//    map(...)      bytes that all processes see as soon as one has written them (MAP_SHARED)
+//    write(...)    the same bytes by a system call: cheaper where they are synced soon after
+//    sync(...)     a range, to the disk; other ranges of the file may stay in memory
+//    try_alone()   does any other process have the file attached?
+//
+// What was written survives the end of any process, however it ends: it is in the memory of the
+// system. A power cut it survives once its range was synced.
+// Limits:  one machine. File systems whose pages are not shared between all who map them (NFS, SMB,
+//          9P and the like) are refused.
+// Threads: map, write and sync by any number; the locks by one.
+// See:     live_file.hpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include <bloomery/detail/bits/memory.hpp>
+#include <bloomery/error.hpp>
+#include <bloomery/file.hpp>
+
+namespace bloomery::inline v0::detail {
+
+class SharedFile {
+ public:
+  enum class Access { change, read };
+
+  static Result<SharedFile> open(const std::filesystem::path& path, Access access);
+
+  const std::string& name() const { return name_; }
+  Access access() const { return access_; }
+  Result<std::uint64_t> size_bytes() const;
+  // Is this still the file under its name?
+  bool has_its_name() const;
+
+  // Fills all of `into`.
+  Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
+  // Page by page from `offset`, a multiple of 4096; read-only unless the file is open to change it.
+  Result<Memory> map(std::uint64_t offset, std::uint64_t bytes) const;
+  // Changes stay with whoever makes them.
+  Result<Memory> map_privately(std::uint64_t bytes) const;
+  Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) const;
+  // Appends zeroed bytes that have room on the disk.
+  Result<void> extend(std::uint64_t from, std::uint64_t bytes) const;
+  // Of a mapping of this file. After an Error nobody knows what is on the disk.
+  Result<void> sync(const Memory& mapping, std::uint64_t offset, std::uint64_t bytes) const;
+
+  // Attaching and detaching go one at a time, over all processes.
+  Result<void> lock_door() const;
+  void unlock_door() const;
+  // With the door locked: true if nobody else is attached. In any case this file is from now on.
+  Result<bool> attach_alone() const;
+  // With the door locked: true if nobody but this file is attached.
+  bool is_alone() const;
+  // A number that only one open file holds at a time, as long as its process lives.
+  Result<void> hold_run(std::uint32_t run) const;
+  bool is_run_held(std::uint32_t run) const;
+
+ private:
+  Error refused(const char* what, int number) const;
+
+  std::string name_;
+  Access access_ = Access::read;
+  Descriptor file_;
+};
+
+// The system's run since it was started: what was in memory only is lost with it.
+using Boot = std::array<std::uint8_t, 16>;
+const Boot& this_boot();
+// A run that cannot be told from others never counts as this one.
+bool is_this_boot(const Boot& boot);
+
+}  // namespace bloomery::inline v0::detail
