@@ -1,6 +1,6 @@
 // The keys that live_writer adds, and the lines by which it acknowledges them.
 //
-//    ready                       the file is there
+//    ready                       the file was made
 //    W B FFFF...                 batch B of writer W was added; F is 1 for each key that was new
 //
 // Batch B of any writer with the same seed has the same keys: several writers want the same ones.

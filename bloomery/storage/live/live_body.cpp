@@ -6,6 +6,7 @@
 #include <variant>
 
 #include <bloomery/image.hpp>
+#include <bloomery/storage/live/live_create.hpp>
 
 namespace bloomery::inline v0::detail {
 namespace {
@@ -450,12 +451,17 @@ Result<void> LiveBody::begin_run() {
   return {};
 }
 
-Result<void> LiveBody::done(const WrittenOutput& output) {
+std::vector<std::uint64_t> LiveBody::words_of_output(const WrittenOutput& output) const {
   std::vector<std::uint64_t> words(3 + (output.path.size() + 7) / 8);
   words[0] = output.bytes;
   words[1] = output.ended;
   words[2] = output.path.size();
   std::memcpy(words.data() + 3, output.path.data(), output.path.size());
+  return words;
+}
+
+Result<void> LiveBody::done(const WrittenOutput& output) {
+  const std::vector<std::uint64_t> words = words_of_output(output);
   const auto done = change([&](LogRecord& record) -> Result<std::size_t> {
     record = {.op = LogOp::done, .form = file_->form(), .run = run_};
     record.keys = static_cast<std::uint32_t>(words.size());
@@ -463,7 +469,8 @@ Result<void> LiveBody::done(const WrittenOutput& output) {
     return std::size_t{0};
   });
   if (!done) return done.error();
-  return sync();
+  if (auto synced = sync(); !synced) return synced;
+  return shorten_log();
 }
 
 std::optional<WrittenOutput> LiveBody::output(const std::string& path) const {
@@ -476,6 +483,7 @@ std::optional<WrittenOutput> LiveBody::output(const std::string& path) const {
 
 Result<void> LiveBody::reopen() {
   const std::uint32_t run = run_;
+  const std::uint64_t epoch = file_->epoch();
   const bool secret = head().hasher.mode() == HashMode::hardened;
   auto file =
       LiveFile::open(file_->name(), secret ? std::optional(head().hasher.key()) : std::nullopt,
@@ -483,13 +491,51 @@ Result<void> LiveBody::reopen() {
   if (!file) return file.error();
   auto found = (*file)->attach([](const LogRecord&) { return Result<void>(); }, marking());
   if (!found) return found.error();
+  const bool next = (*file)->head().block.live.epoch == epoch + 1 && !in_place();
   {
     const std::lock_guard changing(file_changes_);
     file_ = std::move(*file);
   }
+  // Runs keep their numbers: the new file has not given any of these.
   if (run != 0)
     if (auto begun = file_->begin_running(run); !begun) return begun;
-  return replay_from_base();
+  file_->expect_runs_from(run);
+  // The image of the next file is what this one ended with; of a later one it has more.
+  if (!next) return replay_from_base();
+  position_ = 0;
+  return follow();
+}
+
+Result<void> LiveBody::shorten_log() {
+  constexpr std::uint64_t long_log_bytes = std::uint64_t{1} << 20;
+  const auto is_long = [&] {
+    return file_->log_bytes() > std::max(long_log_bytes, file_->image_bytes() / 2);
+  };
+  if (in_place() || !is_long()) return {};
+  {
+    LiveFile::Turn turn(*file_);
+    if (turn.retired() != Retired::no || !turn.check()) return {};
+    if (auto followed = follow(); !followed) return followed;
+    // Adds that may still be undone must stay in a log.
+    const bool pending =
+        std::ranges::any_of(runs_, [](const auto& run) { return !run.second.pending.empty(); });
+    if (pending || !is_long()) return {};
+    const auto now = image();
+    if (!now) return now.error();
+    FirstRecords first{.epoch = file_->epoch() + 1};
+    std::vector<std::vector<std::uint64_t>> words;
+    for (const auto& [path, output] : outputs_) words.push_back(words_of_output(output));
+    for (const auto& output : words)
+      first.records.push_back({.op = LogOp::done,
+                               .form = file_->form(),
+                               .keys = static_cast<std::uint32_t>(output.size()),
+                               .run = std::max(1U, file_->newest_run()),
+                               .content = output});
+    const LiveCreation how{.overwrite = Overwrite::replace, .followed = true};
+    if (auto made = create_live_file(file_->name(), row(), *now, how, first); !made) return made;
+    turn.retire(Retired::replaced);
+  }
+  return reopen();
 }
 
 Result<void> LiveBody::sync() { return file_->make_durable(file_->published()); }
@@ -497,7 +543,10 @@ void LiveBody::sync_aside() {
   const std::lock_guard staying(file_changes_);
   static_cast<void>(file_->make_durable_aside().has_value());
 }
-Result<void> LiveBody::checkpoint() { return file_->checkpoint(marking()); }
+Result<void> LiveBody::checkpoint() {
+  if (auto done = file_->checkpoint(marking()); !done) return done;
+  return shorten_log();
+}
 
 Result<void> LiveBody::close() { return file_->detach(marking()); }
 

@@ -115,7 +115,11 @@ class LiveBody final : public AnySet::Body {
   // Does something to a followed set and logs it.
   Result<std::size_t> change(const std::function<Result<std::size_t>(LogRecord&)>& work);
   Result<void> as_promised();
+  // The file that has taken the place of this one.
   Result<void> reopen();
+  // Followed: a new file with all that the log says in its image, if the log has become long.
+  Result<void> shorten_log();
+  std::vector<std::uint64_t> words_of_output(const WrittenOutput& output) const;
   Result<void> undo_dead_runs(LiveFile::Turn& turn);
 
   std::unique_ptr<LiveFile> file_;

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint64_t least_log_bytes = 64U << 10;
 constexpr std::uint64_t most_log_bytes = 64U << 20;
-constexpr std::uint64_t first_epoch = 1;
 
 std::uint64_t rounded_to_pages(std::uint64_t bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
@@ -42,7 +41,7 @@ bool takes_keys(const KindRow& row) { return !row.built && !row.two_lists; }
 
 Result<void> create_live_file(const std::filesystem::path& path, const KindRow& row,
                               const Image& image, const LiveCreation& how,
-                              std::span<const LogRecord> records) {
+                              const FirstRecords& first) {
   auto plan = plan_image(path.string(), image);
   if (!plan) return plan.error();
   if (!takes_keys(row))
@@ -54,12 +53,12 @@ Result<void> create_live_file(const std::filesystem::path& path, const KindRow& 
   Superblock& block = plan->block;
   block.state = State::live;
   block.incompat = live_feature;
-  block.live.epoch = first_epoch;
+  block.live.epoch = first.epoch;
   block.live.regions = in_place ? 2 : 1;
   block.live.form = image.rules.form;
   for (const Part& part : image.parts.parts) block.live.adds += part.adds;
   std::uint64_t records_bytes = 0;
-  for (const LogRecord& record : records) records_bytes += record.bytes();
+  for (const LogRecord& record : first.records) records_bytes += record.bytes();
   const std::uint64_t payload = plan->layout.payloads.empty() ? 0 : plan->layout.payloads[0].length;
   block.live.region_bytes =
       std::max(region_bytes_of(how, payload, in_place), rounded_to_pages(records_bytes));
@@ -75,9 +74,9 @@ Result<void> create_live_file(const std::filesystem::path& path, const KindRow& 
   std::uint64_t uuid_low = 0;
   std::memcpy(&uuid_low, block.uuid.data() + 8, sizeof uuid_low);
   std::uint64_t at = 0;
-  for (const LogRecord& record : records) {
+  for (const LogRecord& record : first.records) {
     const std::uint64_t place = block.file_bytes + page_bytes + at;
-    const auto head = seal_record(record, {uuid_low, first_epoch}, at);
+    const auto head = seal_record(record, {uuid_low, first.epoch}, at);
     if (auto done = file->write(place, head); !done) return done;
     if (auto done = file->write(place + head.size(), std::as_bytes(record.content)); !done)
       return done;

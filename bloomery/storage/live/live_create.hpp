@@ -2,7 +2,7 @@
 #pragma once
 
 #include <filesystem>
-#include <span>
+#include <vector>
 
 #include <bloomery/any_set.hpp>
 #include <bloomery/detail/storage/live_options.hpp>
@@ -11,9 +11,15 @@
 
 namespace bloomery::inline v0::detail {
 
-// Under its name in one step, synced. The records are the beginning of its log.
+// What the log of a new file begins with.
+struct FirstRecords {
+  std::vector<LogRecord> records = {};
+  std::uint64_t epoch = 1;
+};
+
+// Under its name in one step, synced.
 Result<void> create_live_file(const std::filesystem::path& path, const KindRow& row,
                               const Image& image, const LiveCreation& how,
-                              std::span<const LogRecord> records = {});
+                              const FirstRecords& first = {});
 
 }  // namespace bloomery::inline v0::detail

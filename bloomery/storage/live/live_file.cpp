@@ -81,6 +81,9 @@ Result<std::unique_ptr<LiveFile>> LiveFile::open(const std::filesystem::path& pa
                                                  SharedFile::Access access) {
   auto file = SharedFile::open(path, access);
   if (!file) return file.error();
+  // What is acknowledged must be found under this name.
+  if (access == SharedFile::Access::change)
+    if (auto synced = file->sync_name(); !synced) return synced.error();
   const auto bytes = file->size_bytes();
   if (!bytes) return bytes.error();
   auto head = live_head_from(path.string(), SharedSource(*file, *bytes), key);
@@ -163,6 +166,12 @@ Result<void> LiveFile::check_sums(const Mark& mark) const {
     }
   }
   return {};
+}
+
+void LiveFile::expect_runs_from(std::uint32_t run) {
+  std::uint64_t newest = runtime_->runs;
+  while (newest < run && !runtime_->runs.compare_exchange_weak(newest, run)) {
+  }
 }
 
 bool LiveFile::is_ready() const {

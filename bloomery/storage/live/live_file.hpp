@@ -151,9 +151,14 @@ class LiveFile {
   std::uint32_t new_run() { return static_cast<std::uint32_t>(runtime_->runs.fetch_add(1)) + 1; }
   Result<void> begin_running(std::uint32_t run) const { return file_.hold_run(run); }
   bool is_running(std::uint32_t run) const { return file_.is_run_held(run); }
+  std::uint32_t newest_run() const { return static_cast<std::uint32_t>(runtime_->runs.load()); }
+  // Numbers up to this one are taken.
+  void expect_runs_from(std::uint32_t run);
   // Are the ends in the runtime page those of now?
   bool is_ready() const;
-  std::uint64_t log_bytes() const { return published(); }
+  std::uint64_t log_bytes() const { return published() - runtime_->start; }
+  std::uint64_t epoch() const { return runtime_->epoch; }
+  std::uint64_t image_bytes() const { return head_.block.file_bytes; }
 
  private:
   LiveFile(SharedFile file, LiveHead head) : file_(std::move(file)), head_(std::move(head)) {}

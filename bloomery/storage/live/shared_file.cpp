@@ -106,6 +106,19 @@ Result<void> SharedFile::read(std::uint64_t offset, std::span<std::byte> into) c
   return {};
 }
 
+Result<void> SharedFile::sync_name() const {
+  std::error_code failed;
+  auto target = std::filesystem::weakly_canonical(name_, failed);
+  if (failed) target = name_;
+  const auto folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+  const Descriptor directory(unless_interrupted(
+      [&] { return ::open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY); }));
+  // A directory that may be entered and not read: its owner is responsible for the name.
+  if (!directory.is_open() && errno == EACCES) return {};
+  if (!directory.is_open() || ::fsync(directory.number()) != 0) return refused("synced", errno);
+  return {};
+}
+
 namespace {
 
 Memory adopted(void* start, std::uint64_t bytes) {

@@ -37,6 +37,8 @@ class SharedFile {
   Result<std::uint64_t> size_bytes() const;
   // Is this still the file under its name?
   bool has_its_name() const;
+  // Whoever made the file may not have synced its name yet.
+  Result<void> sync_name() const;
 
   // Fills all of `into`.
   Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
