@@ -20,6 +20,12 @@ Error not_live(const std::string& what) {
           "a live set cannot " + what + "; seal it to make an ordinary set of it, which can"};
 }
 
+// Adding a key that is there changes nothing. Then the log has each key once, in the record of the
+// run that it was new to, and goes with that.
+bool logs_new_keys_only(const KindRow& row) {
+  return !row.removes && !row.counts && !row.forgets && !row.keeps_copies;
+}
+
 std::size_t size_of(const AnyInputs& inputs) {
   return std::visit([](const auto& span) { return span.size(); }, inputs);
 }
@@ -156,6 +162,7 @@ void LiveBody::note(const LogRecord& record, std::uint64_t at) const {
   if (length > 8 * (record.content.size() - 3)) return;
   WrittenOutput output{.bytes = record.content[0], .ended = record.content[1] != 0};
   output.path.assign(reinterpret_cast<const char*>(record.content.data() + 3), length);
+  if (output.path.empty()) return;
   const std::string path = output.path;
   outputs_[path] = std::move(output);
 }
@@ -340,12 +347,11 @@ Result<std::size_t> LiveBody::change(const std::function<Result<std::size_t>(Log
 Result<std::size_t> LiveBody::add_followed(const AnyInputs& inputs, bool* fresh) {
   marks_.resize(size_of(inputs));
   bool* const marks = fresh != nullptr ? fresh : reinterpret_cast<bool*>(marks_.data());
-  // Of sets of whole hashes only what is new changes anything.
-  const bool only_new = row().whole_hashes || row().exact;
+  const bool only_new = logs_new_keys_only(row());
   return change([&](LogRecord& record) -> Result<std::size_t> {
     record = record_of(LogOp::add, inputs);
     const auto added = inner().add(inputs, marks);
-    if (!added || !only_new || row().input == InputForm::ordinal) return added;
+    if (!added || !only_new) return added;
     scratch_.resize(record.content.size());
     std::size_t kept = 0;
     for (std::uint32_t key = 0; key < record.keys; ++key) {
@@ -440,11 +446,11 @@ Result<Parts> LiveBody::parts() const {
 // -- runs -----------------------------------------------------------------------------------------
 
 Result<void> LiveBody::begin_run() {
-  if (in_place())
+  if (in_place() || !logs_new_keys_only(row()))
     return Error{Code::unsupported,
                  file_->name() + " is a live " + std::string(row().id.name) +
-                     " set whose bits are set at once and cannot be taken back; make a state of "
-                     "kind compact or hash-set"};
+                     " set, from which the keys of a run that was killed cannot be taken back; "
+                     "make a live state of kind compact, hash-set or chain"};
   const std::uint32_t run = file_->new_run();
   if (auto begun = file_->begin_running(run); !begun) return begun;
   run_ = run;
@@ -525,6 +531,8 @@ Result<void> LiveBody::shorten_log() {
     FirstRecords first{.epoch = file_->epoch() + 1};
     std::vector<std::vector<std::uint64_t>> words;
     for (const auto& [path, output] : outputs_) words.push_back(words_of_output(output));
+    // One at least, of no output: it keeps the numbers of runs that were given.
+    if (words.empty()) words.push_back(words_of_output({}));
     for (const auto& output : words)
       first.records.push_back({.op = LogOp::done,
                                .form = file_->form(),

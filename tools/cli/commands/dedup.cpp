@@ -44,19 +44,6 @@ namespace {
 
 constexpr auto default_checkpoint = std::chrono::milliseconds(60'000);
 
-void add_up(DedupReport& sum, const DedupReport& more) {
-  sum.lines_in += more.lines_in;
-  sum.lines_out += more.lines_out;
-  sum.repeats += more.repeats;
-  sum.no_key += more.no_key;
-  sum.empty += more.empty;
-  sum.bytes_in += more.bytes_in;
-  sum.file_bytes_in += more.file_bytes_in;
-  sum.memory_bytes = more.memory_bytes;
-  sum.rate_now = more.rate_now;
-  sum.expected_lost += more.expected_lost;
-}
-
 // What a file that is replaced begins with, and keeps.
 std::string_view mark_of(const InputFile& file) { return file.skipped() > 0 ? "\xef\xbb\xbf" : ""; }
 
@@ -120,11 +107,21 @@ class DedupRun {
     set().rules().strip_cr = spelling_.strip_cr;
     if (spelling_.normalizer) set().rules().normalisation = spelling_.normalizer->name();
     set().rules().made_from = source_text(cutter_, lines_);
+    if (!flags_.live) return;
+    if (!state_->make_live(*file_)) throw StateAppeared{};
+    file_.emplace(state_->open(known_output()));
   }
 
   void go_on_with_state() {
-    file_.emplace(state_->open());
+    state_->expect_sort(flags_.live, flags_.size.memory.has_value());
+    file_.emplace(state_->open(known_output()));
     go_on();
+  }
+
+  // The output that a state may know.
+  std::optional<std::string> known_output() const {
+    if (!resumable_) return std::nullopt;
+    return full_path(*flags_.output.path);
   }
 
   // The set on a server that others may have begun, or begin at the same moment.

@@ -53,4 +53,17 @@ void put_in_place(LineWriter& out, const FileWatch& watch) {
                     path));
 }
 
+void add_up(DedupReport& sum, const DedupReport& more) {
+  sum.lines_in += more.lines_in;
+  sum.lines_out += more.lines_out;
+  sum.repeats += more.repeats;
+  sum.no_key += more.no_key;
+  sum.empty += more.empty;
+  sum.bytes_in += more.bytes_in;
+  sum.file_bytes_in += more.file_bytes_in;
+  sum.memory_bytes = more.memory_bytes;
+  sum.rate_now = more.rate_now;
+  sum.expected_lost += more.expected_lost;
+}
+
 }  // namespace bloomery::cli

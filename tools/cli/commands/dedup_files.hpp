@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+
+#include <bloomery/engines/dedup/dedup.hpp>
 #include <string_view>
 
 #include <bloomery/storage/file_watch.hpp>
@@ -20,5 +22,8 @@ std::uint64_t size_of(const std::string& path);
 // Gives the lines the name of the file they were read from. Whoever appends to it meanwhile has
 // lines in it that were never seen here: then it is left as it is.
 void put_in_place(LineWriter& out, const FileWatch& watch);
+
+// Of several files, one after the other.
+void add_up(DedupReport& sum, const DedupReport& more);
 
 }  // namespace bloomery::cli

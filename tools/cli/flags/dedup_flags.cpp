@@ -38,6 +38,12 @@ void expect_shareable(const DedupFlags& flags) {
 
 void expect_together(const DedupFlags& flags) {
   if (flags.state && is_remote(*flags.state)) expect_shareable(flags);
+  if (flags.live && (!flags.state || is_remote(*flags.state)))
+    refuse("--live makes a state in a file that several runs use at once; name it with --state F");
+  if (flags.live && (flags.size.memory || flags.window))
+    refuse(
+        "--live: a state that several runs use at once grows with what all of them add, and "
+        "forgets nothing; leave --memory and --window out");
   if (flags.checkpoint && !flags.state)
     refuse("--checkpoint saves a state; name it with --state F");
   if (flags.checkpoint && flags.keys.skip_bad)
@@ -149,6 +155,11 @@ output goes on behind what is there. Without --output F is saved at the end, or
 at each --checkpoint. A new F has a keyed hash with a fresh secret key, so that
 nobody who cannot read it can choose lines that collide; --seed takes the fast one.
 
+--live begins a state that any number of runs on this machine use at once: each
+line is printed by exactly one of them. A checkpoint then costs what was added since
+the last one, not the size of F. A run that is killed is run again with the same
+arguments: lines that it had added, and that are not in its output, come again.
+
 --state redis://[:password@]host[:port]/database/name shares the set with other
 runs, on a Redis server or Redis Cluster: of all workers that read a line exactly
 one prints it. The first makes the set, for --keys (at least 1M by itself): it
@@ -209,6 +220,8 @@ Flags dedup_flags(DedupFlags& flags) {
       {"-i,--repeated", "", "print the repeats instead of the first ones", &flags.repeated},
       {"-D,--dups", "FILE", "write the repeats to this file as well", &flags.dups},
       {"--state", "F", "remember lines in this set file from run to run", &flags.state},
+      {"--live", "", "a new state that several runs use at once, each line printed by one of them",
+       &flags.live},
       {"--checkpoint", "TIME",
        "how often the state is saved: 60s, 5min; 60s by default with --output", &flags.checkpoint},
       {"--against", "F",

@@ -20,6 +20,7 @@ struct DedupFlags {
   bool repeated = false;
   Word dups;
   Word state;
+  bool live = false;
   Word checkpoint;
   std::vector<std::string> against;
   Word window;

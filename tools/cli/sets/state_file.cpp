@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include <bloomery/file.hpp>
+#include <bloomery/live.hpp>
 
 #include <tools/cli/input/inputs.hpp>
 #include <tools/cli/report/refuse.hpp>
@@ -16,6 +17,10 @@ StateFile::StateFile(std::string path, Word key_file, Messages& messages)
   if (path_ == "-") refuse("--state needs a file that can be read again; give it a name");
   std::error_code unseen;
   exists_ = std::filesystem::exists(path_, unseen);
+  if (exists_ && is_live(path_)) {
+    live_.emplace(path_);
+    return;
+  }
   if (exists_) lock_.emplace(path_, messages);
   // A run that fails takes away what it had begun, and those who waited for it find nothing.
   exists_ = std::filesystem::exists(path_, unseen);
@@ -40,7 +45,24 @@ Result<void> StateFile::hold_place(const SetFile& file) {
   return saved;
 }
 
-SetFile StateFile::open() {
+void StateFile::expect_sort(bool live, bool capped) const {
+  if (live && !live_)
+    refuse(path_ + " is an ordinary state; leave --live out, or begin another state");
+  if (capped && live_)
+    refuse(path_ + " is live and grows with what all its runs add; leave --memory out");
+}
+
+bool StateFile::make_live(const SetFile& file) {
+  const auto made = LiveState::make(path_, file);
+  if (!made && made.error().code == Code::exists) return false;
+  if (!made) throw Failure(made.error());
+  exists_ = true;
+  live_.emplace(path_);
+  return true;
+}
+
+SetFile StateFile::open(const std::optional<std::string>& output) {
+  if (live_) return live_->open(key_file_, output);
   watch();
   return open_set_to_change(path_, key_file_);
 }
@@ -72,6 +94,10 @@ void StateFile::expect_saved(const Result<void>& saved) const {
 }
 
 Result<void> StateFile::save(const SetFile& file) {
+  if (live_) {
+    if (auto ours = check_ours(); !ours) return ours;
+    return live_->done(file.output);
+  }
   if (auto ours = check_ours(); !ours) return ours;
   const Overwrite overwrite = exists_ ? Overwrite::replace : Overwrite::refuse;
   detail::Descriptor locked;

@@ -18,6 +18,7 @@
 #include <tools/cli/report/messages.hpp>
 
 #include "file_lock.hpp"
+#include "live_state.hpp"
 #include "set_file.hpp"
 
 namespace bloomery::cli {
@@ -32,10 +33,17 @@ class StateFile {
   StateFile& operator=(const StateFile&) = delete;
 
   bool exists() const { return exists_; }
+  // Used by several runs at once (live_state.hpp): nobody waits, and saving costs what is new.
+  bool live() const { return live_.has_value(); }
+  // Refuses what goes with the other sort of state only.
+  void expect_sort(bool live, bool capped) const;
+  // Makes a live state of a new set; it then exists. False: another run has made it meanwhile.
+  bool make_live(const SetFile& file);
+  // Of a live state with what it knows of this output.
   // Was it made by another program since this object was?
   bool has_appeared() const;
   const std::string& path() const { return path_; }
-  SetFile open();
+  SetFile open(const std::optional<std::string>& output);
   // An Error, also when somebody else has changed the file.
   Result<void> save(const SetFile& file);
   // After lines were printed that cannot be taken back: throws, and says what becomes of them.
@@ -51,6 +59,7 @@ class StateFile {
   std::string path_;
   Word key_file_;
   bool exists_;
+  std::optional<LiveState> live_;
   bool holds_place_ = false;
   std::optional<FileLock> lock_;
   std::optional<FileWatch> watch_;  // since it was opened or saved

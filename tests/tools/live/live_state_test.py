@@ -1,0 +1,148 @@
+"""Runs of dedup that share a live state: each line is printed by exactly one of them, also when runs
+are killed at any moment and run again, as they would be after a crash."""
+
+import os
+import random
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+BLOOMERY = os.environ["BLOOMERY"]
+SEED = int(os.environ.get("BLOOMERY_LIVE_SEED", "1"))
+
+
+class LiveStateTest(unittest.TestCase):
+    def setUp(self):
+        self.place = tempfile.TemporaryDirectory(prefix="bloomery-live-state-")
+        self.addCleanup(self.place.cleanup)
+        self.folder = Path(self.place.name)
+
+    def start(self, *words):
+        return subprocess.Popen([BLOOMERY, "dedup", *words], cwd=self.folder,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def run_all(self, *words, status=0, lines=b""):
+        done = subprocess.run([BLOOMERY, *words], cwd=self.folder, input=lines,
+                              capture_output=True)
+        self.assertEqual(done.returncode, status, (words, done.stderr))
+        return done
+
+    def write_inputs(self, count, distinct, rng):
+        """Inputs that have most of their lines in common."""
+        names = []
+        for number in range(count):
+            lines = [b"line %d\n" % rng.randrange(distinct) for _ in range(distinct)]
+            name = f"in{number}"
+            (self.folder / name).write_bytes(b"".join(lines))
+            names.append(name)
+        return names
+
+    def expect_each_once(self, inputs, outputs):
+        wanted = set()
+        for name in inputs:
+            wanted.update((self.folder / name).read_bytes().splitlines())
+        printed = []
+        for name in outputs:
+            printed += (self.folder / name).read_bytes().splitlines()
+        self.assertEqual(len(printed), len(set(printed)), "a line was printed twice")
+        self.assertEqual(set(printed), wanted)
+
+    def test_several_runs_print_each_line_once(self):
+        rng = random.Random(SEED)
+        for flags in ([], ["--exact"], ["--rate", "1e-9", "-n", "100k"]):
+            with self.subTest(flags=flags):
+                for old in self.folder.iterdir():
+                    old.unlink()
+                inputs = self.write_inputs(4, 30_000, rng)
+                outputs = [name.replace("in", "out") for name in inputs]
+                runs = [self.start("--live", "--state", "S", *flags, "-o", out, name)
+                        for name, out in zip(inputs, outputs)]
+                for run in runs:
+                    _, err = run.communicate(timeout=60)
+                    self.assertEqual(run.returncode, 0, err)
+                self.expect_each_once(inputs, outputs)
+                self.run_all("verify", "S")
+
+    def test_killed_runs_are_run_again(self):
+        rng = random.Random(SEED)
+        print("seed", SEED)
+        kills = 0
+        for flags in ([], ["--exact"], ["--rate", "1e-9", "-n", "100k"]):
+            with self.subTest(flags=flags):
+                for old in self.folder.iterdir():
+                    old.unlink()
+                inputs = self.write_inputs(3, 60_000, rng)
+                outputs = [name.replace("in", "out") for name in inputs]
+                todo = dict(zip(inputs, outputs))
+                words = ["--live", "--state", "S", *flags, "--checkpoint", "5ms"]
+                tries = 0
+                while todo:
+                    tries += 1
+                    runs = {name: self.start(*words, "-o", out, name)
+                            for name, out in todo.items()}
+                    # The first tries are all killed; then some come to their end.
+                    time.sleep(rng.uniform(0.005, 0.03 + 0.01 * tries))
+                    for name in list(runs):
+                        if tries < 12 and rng.random() < 0.8:
+                            runs[name].kill()
+                            kills += 1
+                    for name, run in runs.items():
+                        _, err = run.communicate(timeout=60)
+                        if run.returncode == 0:
+                            del todo[name]
+                        else:
+                            self.assertEqual(run.returncode, -9, err)
+                self.expect_each_once(inputs, outputs)
+                self.run_all("verify", "S")
+        self.assertGreater(kills, 10)
+
+    def test_what_was_not_printed_comes_again(self):
+        """A run that is killed while it waits for more input has added lines that nobody got."""
+        self.run_all("dedup", "--live", "--state", "S", lines=b"a\n")
+        run = subprocess.Popen([BLOOMERY, "dedup", "--state", "S"], cwd=self.folder,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        run.stdin.write(b"b\n")
+        run.stdin.flush()
+        self.assertEqual(run.stdout.readline(), b"b\n")
+        # While it runs, b is its line.
+        self.assertEqual(self.run_all("dedup", "--state", "S", lines=b"a\nb\nc\n").stdout, b"c\n")
+        run.kill()
+        run.communicate()
+        self.assertEqual(self.run_all("dedup", "--state", "S", lines=b"a\nb\nc\n").stdout, b"b\n")
+        self.assertEqual(self.run_all("dedup", "--state", "S", lines=b"a\nb\nc\n").stdout, b"")
+
+    def test_the_state_is_a_set_like_any_other(self):
+        self.run_all("dedup", "--live", "--state", "S", lines=b"a\nb\n")
+        self.assertEqual(self.run_all("check", "S", lines=b"a\nx\n").stdout, b"a\n")
+        self.assertEqual(self.run_all("dedup", "--against", "S", lines=b"a\nx\n").stdout, b"x\n")
+        self.run_all("verify", "S")
+        self.run_all("info", "S")
+
+    def test_what_does_not_go_together_is_refused(self):
+        self.run_all("dedup", "--state", "ordinary", lines=b"a\n")
+        for words, told in ((["--live"], b"--state"),
+                            (["--live", "--state", "ordinary"], b"is an ordinary state"),
+                            (["--live", "--state", "S", "-m", "64M"], b"--memory"),
+                            (["--live", "--state", "S", "--window", "10"], b"--window"),
+                            (["--live", "--state", "redis://localhost/0/x"], b"--live")):
+            done = self.run_all("dedup", *words, lines=b"a\n", status=2)
+            self.assertIn(told, done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1)
+            self.assertEqual(done.stdout, b"")
+
+    def test_a_long_log_becomes_a_new_image(self):
+        """Many runs, one after the other, with much to remember: the file stays in proportion."""
+        lines = b"".join(b"%d\n" % number for number in range(400_000))
+        for first in range(0, len(lines), len(lines) // 8):
+            self.run_all("dedup", "--live", "--state", "S",
+                         lines=lines[: first + len(lines) // 8].rsplit(b"\n", 1)[0] + b"\n")
+        self.assertEqual(self.run_all("dedup", "--state", "S", lines=lines).stdout, b"")
+        size = (self.folder / "S").stat().st_size
+        self.assertLess(size, 400_000 * 8 * 4)
+        self.run_all("verify", "S")
+
+
+if __name__ == "__main__":
+    unittest.main()
