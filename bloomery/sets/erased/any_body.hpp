@@ -2,6 +2,8 @@
 // cannot. For any_set.cpp, any_holder.hpp, and sets that live elsewhere (remote/).
 #pragma once
 
+#include <bit>
+#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -28,20 +30,24 @@ using AnyInputs =
 
 enum class Merge { unite, intersect, subtract, exclusive };
 
-// Which chunks of a payload were changed since their checksums were taken.
+// Which chunks of a payload were changed since their checksums were taken. A chunk has a power of
+// two bytes: a place is marked for every key of a log.
 class ChunkMarks {
  public:
   ChunkMarks(std::uint64_t payload_bytes, std::uint64_t chunk_bytes)
-      : chunk_bytes_(chunk_bytes), marks_((payload_bytes + chunk_bytes - 1) / chunk_bytes, false) {}
+      : shift_(static_cast<unsigned>(std::countr_zero(chunk_bytes))),
+        marks_((payload_bytes + chunk_bytes - 1) >> shift_, 0) {
+    assert(std::has_single_bit(chunk_bytes) && "a chunk is a power of two bytes long");
+  }
 
-  void mark(std::uint64_t byte) { marks_[byte / chunk_bytes_] = true; }
-  void mark_all() { marks_.assign(marks_.size(), true); }
-  bool operator[](std::uint64_t chunk) const { return marks_[chunk]; }
+  void mark(std::uint64_t byte) { marks_[byte >> shift_] = 1; }
+  void mark_all() { marks_.assign(marks_.size(), 1); }
+  bool operator[](std::uint64_t chunk) const { return marks_[chunk] != 0; }
   std::uint64_t size() const { return marks_.size(); }
 
  private:
-  std::uint64_t chunk_bytes_;
-  std::vector<bool> marks_;
+  unsigned shift_;
+  std::vector<std::uint8_t> marks_;
 };
 
 // What a body knows without going through its bits.

@@ -230,7 +230,7 @@ Result<void> LiveBody::undo_dead_runs(LiveFile::Turn& turn) {
     if (!of_run.pending.empty() && run != run_ && !file_->is_running(run)) dead.push_back(run);
   for (const std::uint32_t run : dead) {
     const LogRecord record{.op = LogOp::undo, .form = file_->form(), .run = run};
-    if (auto done = turn.append(record, by_call()); !done) return done;
+    if (auto done = turn.append(record, by_call(record)); !done) return done;
   }
   return dead.empty() ? Result<void>() : replay_from_base();
 }
@@ -291,11 +291,11 @@ Result<std::size_t> LiveBody::add_in_place(const AnyInputs& inputs, bool* fresh)
       if (auto made = file_->make_room(marking()); !made) return made.error();
       continue;
     }
-    if (auto intended = turn.intend(record, by_call()); !intended) return intended.error();
+    if (auto intended = turn.intend(record, by_call(record)); !intended) return intended.error();
     const auto added = inner().add(inputs, marks);
     // Keys of another sort are refused, before any bit is set.
     if (!added) {
-      if (auto gone = turn.publish({}, by_call()); !gone) return gone.error();
+      if (auto gone = turn.publish({}, false); !gone) return gone.error();
       return added.error();
     }
     std::size_t kept = 0;
@@ -307,7 +307,8 @@ Result<std::size_t> LiveBody::add_in_place(const AnyInputs& inputs, bool* fresh)
     LogRecord logged = record;
     logged.keys = static_cast<std::uint32_t>(*added);
     logged.content = std::span(scratch_).first(kept);
-    if (auto published = turn.publish(logged, by_call()); !published) return published.error();
+    if (auto published = turn.publish(logged, by_call(record)); !published)
+      return published.error();
     return *added;
   }
 }
@@ -333,7 +334,7 @@ Result<std::size_t> LiveBody::change(const std::function<Result<std::size_t>(Log
     }
     if (record.keys > 0 || record.op == LogOp::clear) {
       const std::uint64_t at = file_->published();
-      if (auto logged = turn.append(record, by_call()); !logged) {
+      if (auto logged = turn.append(record, by_call(record)); !logged) {
         broken_ = logged.error();
         return logged.error();
       }
@@ -549,7 +550,18 @@ Result<void> LiveBody::shorten_log() {
 Result<void> LiveBody::sync() { return file_->make_durable(file_->published()); }
 void LiveBody::sync_aside() {
   const std::lock_guard staying(file_changes_);
-  static_cast<void>(file_->make_durable_aside().has_value());
+  if (!in_place()) {
+    static_cast<void>(file_->make_durable_aside().has_value());
+    return;
+  }
+  if (!aside_) {
+    auto twin = file_->twin();
+    if (!twin) return;  // the adds then do its work
+    aside_ = std::move(*twin);
+  }
+  // A checkpoint before the log is full, so that nobody who adds waits for it.
+  static_cast<void>(aside_->is_half_full() ? aside_->checkpoint(marking()).has_value()
+                                           : aside_->make_durable_aside().has_value());
 }
 Result<void> LiveBody::checkpoint() {
   if (auto done = file_->checkpoint(marking()); !done) return done;

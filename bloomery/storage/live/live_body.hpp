@@ -99,7 +99,11 @@ class LiveBody final : public AnySet::Body {
   Body& inner() const { return *inner_->body(); }
   const Body& up_to_date() const;
   bool in_place() const { return file_->in_place(); }
-  bool by_call() const { return options_.durability == Durability::every; }
+  // Into the log by a system call: cheaper for bytes that are synced next, and for whole pages,
+  // which cost a fault each when they are written through a mapping.
+  bool by_call(const LogRecord& record) const {
+    return options_.durability == Durability::every || record.bytes() >= 4096;
+  }
   LogRecord record_of(LogOp op, const AnyInputs& inputs) const;
   LiveFile::Mark marking() const;
 
@@ -123,7 +127,8 @@ class LiveBody final : public AnySet::Body {
   Result<void> undo_dead_runs(LiveFile::Turn& turn);
 
   std::unique_ptr<LiveFile> file_;
-  std::mutex file_changes_;  // while it is another file, nobody syncs it aside
+  std::unique_ptr<LiveFile> aside_;  // in place: the same, for sync_aside
+  std::mutex file_changes_;          // while it is another file, nobody syncs it aside
   LiveOptions options_;
   // What a reader brings up to date before it answers.
   mutable std::optional<AnySet> inner_;

@@ -12,7 +12,10 @@ namespace bloomery::inline v0::detail {
 namespace {
 
 constexpr std::uint64_t least_log_bytes = 64U << 10;
-constexpr std::uint64_t most_log_bytes = 64U << 20;
+// Of each region. A checkpoint brings nearly every page of the set to the disk, so it should be
+// seldom; but what the log has is replayed after a crash, at 30M keys a second or more.
+constexpr std::uint64_t most_log_bytes = 256U << 20;
+constexpr std::uint64_t least_in_place_bytes = 1U << 20;
 
 std::uint64_t rounded_to_pages(std::uint64_t bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
@@ -21,7 +24,7 @@ std::uint64_t rounded_to_pages(std::uint64_t bytes) {
 std::uint64_t region_bytes_of(const LiveCreation& how, std::uint64_t payload_bytes, bool in_place) {
   if (how.log_bytes != 0) return rounded_to_pages(std::max(how.log_bytes, page_bytes));
   if (!in_place) return least_log_bytes;
-  return rounded_to_pages(std::clamp(payload_bytes / 8, least_log_bytes, most_log_bytes));
+  return rounded_to_pages(std::clamp(payload_bytes / 2, least_in_place_bytes, most_log_bytes));
 }
 
 // Written and not only reserved, see SharedFile::extend.

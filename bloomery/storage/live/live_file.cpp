@@ -88,12 +88,27 @@ Result<std::unique_ptr<LiveFile>> LiveFile::open(const std::filesystem::path& pa
   if (!bytes) return bytes.error();
   auto head = live_head_from(path.string(), SharedSource(*file, *bytes), key);
   if (!head) return head.error();
-  std::unique_ptr<LiveFile> live(new LiveFile(std::move(*file), std::move(*head)));
+  return mapped(std::move(*file), std::move(*head), *bytes);
+}
+
+Result<std::unique_ptr<LiveFile>> LiveFile::mapped(SharedFile file, LiveHead head,
+                                                   std::uint64_t bytes) {
+  std::unique_ptr<LiveFile> live(new LiveFile(std::move(file), std::move(head)));
   auto image = live->file_.map(0, live->head_.block.file_bytes);
   if (!image) return image.error();
   live->image_ = std::move(*image);
-  if (auto mapped = live->map_log(*bytes); !mapped) return mapped.error();
+  if (auto mapped = live->map_log(bytes); !mapped) return mapped.error();
   return live;
+}
+
+Result<std::unique_ptr<LiveFile>> LiveFile::twin() const {
+  auto file = file_.duplicate();
+  if (!file) return file.error();
+  const auto bytes = file->size_bytes();
+  if (!bytes) return bytes.error();
+  auto head = read_head();
+  if (!head) return head.error();
+  return mapped(std::move(*file), std::move(*head), *bytes);
 }
 
 LiveFile::~LiveFile() = default;

@@ -141,6 +141,11 @@ class LiveFile {
   Result<void> make_durable(std::uint64_t upto);
   // The same for all there is, by a thread of its own beside the one that adds.
   Result<void> make_durable_aside();
+  // The same file with mappings of its own, for such a thread. It is not attached.
+  Result<std::unique_ptr<LiveFile>> twin() const;
+  bool is_half_full() const {
+    return in_place() && 2 * log_bytes() > head_.block.live.region_bytes;
+  }
   Result<void> checkpoint(const Mark& mark);
 
   std::uint64_t adds() const { return runtime_->adds.load(std::memory_order_relaxed); }
@@ -165,6 +170,8 @@ class LiveFile {
 
   Memory payload() const;  // in place
   Result<LiveHead> read_head() const;
+  static Result<std::unique_ptr<LiveFile>> mapped(SharedFile file, LiveHead head,
+                                                  std::uint64_t bytes);
   std::uint64_t log_at() const { return head_.block.file_bytes + page_bytes; }
   Result<void> map_log(std::uint64_t file_bytes);
   // The bytes of the region of this epoch.

@@ -80,6 +80,15 @@ Result<SharedFile> SharedFile::open(const std::filesystem::path& path, Access ac
   return file;
 }
 
+Result<SharedFile> SharedFile::duplicate() const {
+  SharedFile file;
+  file.name_ = name_;
+  file.access_ = access_;
+  file.file_ = Descriptor(::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0));
+  if (!file.file_.is_open()) return refused("opened again", errno);
+  return file;
+}
+
 Result<std::uint64_t> SharedFile::size_bytes() const {
   struct stat facts {};
   if (::fstat(file_.number(), &facts) != 0) return refused("read", errno);

@@ -32,6 +32,8 @@ class SharedFile {
 
   static Result<SharedFile> open(const std::filesystem::path& path, Access access);
 
+  // The same open file once more, with its locks.
+  Result<SharedFile> duplicate() const;
   const std::string& name() const { return name_; }
   Access access() const { return access_; }
   Result<std::uint64_t> size_bytes() const;

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Adds to a live set a second, beside a sealed set in memory and beside Redis with `appendfsync
+always` (BF.MADD of bloomery.so): the same keys, batches and disk, in turns.
+
+    live.py [--keys N] [--seconds S] [--rounds N] [--folder DIR]
+
+Run by `scripts/bench --live`.
+"""
+import argparse
+import os
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+BUILD = Path(os.environ["BLOOMERY_BUILD"])
+BATCHES = (1, 64, 4096)
+WAYS = ("memory", "none", "interval", "every")
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Redis:
+    """A server that syncs each command before it answers."""
+
+    def __init__(self, folder):
+        self.port = free_port()
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", folder,
+             "--save", "", "--appendonly", "yes", "--appendfsync", "always",
+             "--loadmodule", str(BUILD / "bloomery.so")],
+            stdout=subprocess.DEVNULL)
+        for _ in range(100):
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        raise SystemExit("redis-server does not answer")
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def keys_a_second(*words):
+    done = subprocess.run([BUILD / "bench" / "bench_live", *map(str, words)], check=True,
+                          capture_output=True, text=True)
+    return float(done.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keys", type=int, default=10_000_000)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--kind", default="blocked")
+    parser.add_argument("--folder", default=".")
+    want = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=want.folder, prefix="bench-live-") as folder:
+        redis = Redis(folder)
+        try:
+            found = {}
+            for _ in range(want.rounds):
+                for batch in BATCHES:
+                    for way in WAYS:
+                        found.setdefault((batch, way), []).append(keys_a_second(
+                            folder, want.keys, batch, want.seconds, want.kind, way))
+                    found.setdefault((batch, "redis"), []).append(keys_a_second(
+                        "redis", redis.port, want.keys, batch, want.seconds))
+        finally:
+            redis.stop()
+    print(f"{want.kind}, {want.keys} keys planned at 0.1 %, texts of about 30 bytes; keys a second, "
+          f"medians of {want.rounds}\n")
+    ways = (*WAYS, "redis")
+    print("| batch | " + " | ".join(ways) + " | memory / interval | every / redis |")
+    print("| ---: " * (len(ways) + 3) + "|")
+    for batch in BATCHES:
+        rate = {way: statistics.median(found[batch, way]) for way in ways}
+        print(f"| {batch} | " + " | ".join(f"{rate[way]:,.0f}" for way in ways)
+              + f" | {rate['memory'] / rate['interval']:.2f} | {rate['every'] / rate['redis']:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
