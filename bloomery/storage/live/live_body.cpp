@@ -273,6 +273,19 @@ Result<std::size_t> LiveBody::add(const AnyInputs& inputs, bool* fresh) {
   return count;
 }
 
+LogRecord LiveBody::only_new(LogRecord record, const bool* fresh, std::size_t count) {
+  scratch_.resize(record.content.size());
+  std::size_t kept = 0;
+  for (std::uint32_t key = 0; key < record.keys; ++key) {
+    if (!fresh[key]) continue;
+    for (std::uint8_t word = 0; word < record.words; ++word)
+      scratch_[kept++] = record.content[std::size_t{key} * record.words + word];
+  }
+  record.keys = static_cast<std::uint32_t>(count);
+  record.content = std::span(scratch_).first(kept);
+  return record;
+}
+
 Result<std::size_t> LiveBody::add_in_place(const AnyInputs& inputs, bool* fresh) {
   // An integer outside the range is refused before anything is noted.
   if (const auto* const ordinals = std::get_if<std::span<const Ordinal>>(&inputs))
@@ -280,7 +293,6 @@ Result<std::size_t> LiveBody::add_in_place(const AnyInputs& inputs, bool* fresh)
       for (const Ordinal n : *ordinals)
         if (n.value < range->low || n.value > range->high) return inner().add(inputs, fresh);
   LogRecord record = record_of(LogOp::add, inputs);
-  scratch_.resize(record.content.size());
   marks_.resize(record.keys);
   bool* const marks = fresh != nullptr ? fresh : reinterpret_cast<bool*>(marks_.data());
   for (;;) {
@@ -298,16 +310,9 @@ Result<std::size_t> LiveBody::add_in_place(const AnyInputs& inputs, bool* fresh)
       if (auto gone = turn.publish({}, false); !gone) return gone.error();
       return added.error();
     }
-    std::size_t kept = 0;
-    for (std::uint32_t key = 0; key < record.keys; ++key) {
-      if (!marks[key]) continue;
-      for (std::uint8_t word = 0; word < record.words; ++word)
-        scratch_[kept++] = record.content[std::size_t{key} * record.words + word];
-    }
-    LogRecord logged = record;
-    logged.keys = static_cast<std::uint32_t>(*added);
-    logged.content = std::span(scratch_).first(kept);
-    if (auto published = turn.publish(logged, by_call(record)); !published)
+    const LogRecord logged = *added == record.keys ? record : only_new(record, marks, *added);
+    const bool is_written = logged.keys == record.keys;
+    if (auto published = turn.publish(logged, by_call(record), is_written); !published)
       return published.error();
     return *added;
   }
@@ -348,20 +353,12 @@ Result<std::size_t> LiveBody::change(const std::function<Result<std::size_t>(Log
 Result<std::size_t> LiveBody::add_followed(const AnyInputs& inputs, bool* fresh) {
   marks_.resize(size_of(inputs));
   bool* const marks = fresh != nullptr ? fresh : reinterpret_cast<bool*>(marks_.data());
-  const bool only_new = logs_new_keys_only(row());
+  const bool new_only = logs_new_keys_only(row());
   return change([&](LogRecord& record) -> Result<std::size_t> {
     record = record_of(LogOp::add, inputs);
     const auto added = inner().add(inputs, marks);
-    if (!added || !only_new) return added;
-    scratch_.resize(record.content.size());
-    std::size_t kept = 0;
-    for (std::uint32_t key = 0; key < record.keys; ++key) {
-      if (!marks[key]) continue;
-      for (std::uint8_t word = 0; word < record.words; ++word)
-        scratch_[kept++] = record.content[std::size_t{key} * record.words + word];
-    }
-    record.keys = static_cast<std::uint32_t>(*added);
-    record.content = std::span(scratch_).first(kept);
+    if (!added || !new_only) return added;
+    if (*added < record.keys) record = only_new(record, marks, *added);
     return added;
   });
 }

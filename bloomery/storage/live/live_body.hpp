@@ -116,6 +116,8 @@ class LiveBody final : public AnySet::Body {
 
   Result<std::size_t> add_in_place(const AnyInputs& inputs, bool* fresh);
   Result<std::size_t> add_followed(const AnyInputs& inputs, bool* fresh);
+  // The record with those of its keys that were new.
+  LogRecord only_new(LogRecord record, const bool* fresh, std::size_t count);
   // Does something to a followed set and logs it.
   Result<std::size_t> change(const std::function<Result<std::size_t>(LogRecord&)>& work);
   Result<void> as_promised();

@@ -413,10 +413,10 @@ Result<void> LiveFile::Turn::intend(const LogRecord& record, bool by_call) {
   return {};
 }
 
-Result<void> LiveFile::Turn::publish(const LogRecord& record, bool by_call) {
+Result<void> LiveFile::Turn::publish(const LogRecord& record, bool by_call, bool is_written) {
   LiveRuntime& runtime = *file_.runtime_;
   if (record.keys > 0) {
-    if (auto done = append(record, by_call); !done) {
+    if (auto done = append(record, by_call, is_written); !done) {
       // What the payload has is in the log all the same.
       file_.settle_intent();
       return done;
@@ -427,7 +427,7 @@ Result<void> LiveFile::Turn::publish(const LogRecord& record, bool by_call) {
   return {};
 }
 
-Result<void> LiveFile::Turn::append(const LogRecord& record, bool by_call) {
+Result<void> LiveFile::Turn::append(const LogRecord& record, bool by_call, bool is_written) {
   LiveRuntime& runtime = *file_.runtime_;
   const std::uint64_t at = runtime.published - runtime.start;
   const std::uint64_t place = file_.region_at(runtime.epoch) + at;
@@ -452,8 +452,9 @@ Result<void> LiveFile::Turn::append(const LogRecord& record, bool by_call) {
   }
   const std::uint64_t epoch = runtime.epoch;
   const auto head = seal_record(record, file_.seal(epoch), at);
-  if (auto done = file_.put(place + head.size(), std::as_bytes(record.content), by_call); !done)
-    return done;
+  if (!is_written)
+    if (auto done = file_.put(place + head.size(), std::as_bytes(record.content), by_call); !done)
+      return done;
   if (auto done = file_.put(place, head, by_call); !done) return done;
   runtime.published.store(runtime.published + record.bytes(), std::memory_order_release);
   return {};

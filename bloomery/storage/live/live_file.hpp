@@ -120,10 +120,11 @@ class LiveFile {
     bool has_room(std::uint64_t record_bytes) const;
     // In place, step 1. The record's content may lie anywhere.
     Result<void> intend(const LogRecord& record, bool by_call);
-    // Step 3; the keys of the content that were new come first, and only these stay.
-    Result<void> publish(const LogRecord& record, bool by_call);
+    // Step 3, of the keys that were new. is_written: these are all keys of the intent, where they
+    // are.
+    Result<void> publish(const LogRecord& record, bool by_call, bool is_written = false);
     // Without an intent, where the log grows.
-    Result<void> append(const LogRecord& record, bool by_call);
+    Result<void> append(const LogRecord& record, bool by_call, bool is_written = false);
     void retire(Retired how) { file_.runtime_->retired.store(static_cast<std::uint32_t>(how)); }
     void unlock() { lock_.unlock(); }
 
