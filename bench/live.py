@@ -76,15 +76,16 @@ def main():
                         "redis", redis.port, want.keys, batch, want.seconds))
         finally:
             redis.stop()
-    print(f"{want.kind}, {want.keys} keys planned at 0.1 %, texts of about 30 bytes; keys a second, "
-          f"medians of {want.rounds}\n")
+    print(f"{want.kind}, {want.keys} keys planned at 0.1 %, texts of about 30 bytes; "
+          f"keys a second, medians of {want.rounds}\n")
     ways = (*WAYS, "redis")
     print("| batch | " + " | ".join(ways) + " | memory / interval | every / redis |")
     print("| ---: " * (len(ways) + 3) + "|")
     for batch in BATCHES:
         rate = {way: statistics.median(found[batch, way]) for way in ways}
+        slower, faster = rate["memory"] / rate["interval"], rate["every"] / rate["redis"]
         print(f"| {batch} | " + " | ".join(f"{rate[way]:,.0f}" for way in ways)
-              + f" | {rate['memory'] / rate['interval']:.2f} | {rate['every'] / rate['redis']:.1f} |")
+              + f" | {slower:.2f} | {faster:.1f} |")
 
 
 if __name__ == "__main__":

@@ -99,6 +99,12 @@ class LiveBody final : public AnySet::Body {
   Body& inner() const { return *inner_->body(); }
   const Body& up_to_date() const;
   bool in_place() const { return file_->in_place(); }
+  // Adding a key that is there changes nothing. Then the log has each key once, in the record of
+  // the run that it was new to, and goes with that.
+  bool logs_new_keys_only() const {
+    const KindRow& kind = row();
+    return !kind.removes && !kind.counts && !kind.forgets && !kind.keeps_copies;
+  }
   // Into the log by a system call: cheaper for bytes that are synced next, and for whole pages,
   // which cost a fault each when they are written through a mapping.
   bool by_call(const LogRecord& record) const {

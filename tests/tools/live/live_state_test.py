@@ -1,5 +1,5 @@
-"""Runs of dedup that share a live state: each line is printed by exactly one of them, also when runs
-are killed at any moment and run again, as they would be after a crash."""
+"""Runs of dedup that share a live state: each line is printed by exactly one of them, also when
+runs are killed at any moment and run again, as they would be after a crash."""
 
 import os
 import random
