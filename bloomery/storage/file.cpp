@@ -338,7 +338,8 @@ Result<void> DurableFile::write(std::uint64_t offset, std::span<const std::byte>
 Result<detail::Descriptor> DurableFile::lock() const {
   assert(file_.is_open() && "a durable file is locked before commit()");
   detail::Descriptor locked(::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0));
-  if (!locked.is_open() || ::flock(locked.number(), LOCK_EX | LOCK_NB) != 0)
+  if (!locked.is_open() ||
+      unless_interrupted([&] { return ::flock(locked.number(), LOCK_EX | LOCK_NB); }) != 0)
     return Error{Code::io, name_ + " cannot be locked: " + system_text(errno)};
   return locked;
 }
@@ -349,7 +350,8 @@ Result<void> DurableFile::commit() {
   // A failed sync is never tried again: the kernel has dropped the pages and would say yes.
   if (unless_interrupted([&] { return ::fdatasync(file_.number()); }) != 0) failed = errno;
   if (failed == 0 && temporary_.empty()) failed = name_temporarily();
-  if (failed == 0 && !file_.close()) failed = errno;
+  // After EINTR it is closed all the same, and synced before that.
+  if (failed == 0 && !file_.close() && errno != EINTR) failed = errno;
   if (failed == 0) failed = give_name();
   if (failed != 0) {
     discard();

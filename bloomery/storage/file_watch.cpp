@@ -59,8 +59,10 @@ Result<FileWatch::Facts> FileWatch::facts_of(const detail::Descriptor& file,
 
 Result<FileWatch> FileWatch::begin(const std::filesystem::path& path) {
   FileWatch watch;
-  watch.file_ =
-      detail::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  do {
+    watch.file_ =
+        detail::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  } while (!watch.file_.is_open() && errno == EINTR);
   if (!watch.file_.is_open()) return can_not_read(path.string());
   for (int step = 0; step < 2; ++step) {
     auto facts = facts_of(watch.file_, path.string());
@@ -80,8 +82,15 @@ bool FileWatch::names(const std::filesystem::path& path) const {
 
 std::vector<char> FileWatch::head() const {
   std::vector<char> bytes(head_bytes);
-  const auto got = ::pread(file_.number(), bytes.data(), bytes.size(), 0);
-  bytes.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const auto got = ::pread(file_.number(), bytes.data() + filled, bytes.size() - filled,
+                             static_cast<off_t>(filled));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  bytes.resize(filled);
   return bytes;
 }
 

@@ -30,6 +30,14 @@ bool is_special(const std::string& path) {
   return ::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
 }
 
+// Calls again when a signal came in between. 0, or -1 and errno.
+template <class Call>
+int unless_interrupted(Call call) {
+  int done = call();
+  while (done != 0 && errno == EINTR) done = call();
+  return done;
+}
+
 int open_again(const std::string& path) {
   int fd = -1;
   do {
@@ -84,7 +92,8 @@ Result<LineWriter> LineWriter::resume(const std::string& path, std::uint64_t byt
   LineWriter out(fd, path);
   out.owned_ = detail::Descriptor(fd);
   // Two writers of one file would overwrite each other. Without file locks that goes unnoticed.
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+  if (unless_interrupted([&] { return ::flock(fd, LOCK_EX | LOCK_NB); }) != 0 &&
+      errno == EWOULDBLOCK)
     return Error{Code::io, path + " is being written by another run; run again after it"};
   struct stat facts {};
   if (::fstat(fd, &facts) != 0) return can_not_write(path, errno);
@@ -97,7 +106,8 @@ Result<LineWriter> LineWriter::resume(const std::string& path, std::uint64_t byt
   if (before_cut)
     if (auto done = before_cut(); !done) return done.error();
   const auto length = static_cast<off_t>(bytes);
-  if (::ftruncate(fd, length) != 0 || ::lseek(fd, length, SEEK_SET) != length)
+  if (unless_interrupted([&] { return ::ftruncate(fd, length); }) != 0 ||
+      ::lseek(fd, length, SEEK_SET) != length)
     return can_not_write(path, errno);
   out.bytes_taken_ = out.bytes_written_ = bytes;
   return out;
@@ -201,7 +211,9 @@ Result<void> LineWriter::flush() {
 Result<void> LineWriter::sync() {
   write_out();
   // EINVAL, EROFS: a pipe or a device. A failed sync is never tried again.
-  if (!error_ && !file_ && ::fdatasync(fd_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
+  if (!error_ && !file_ && unless_interrupted([&] { return ::fdatasync(fd_); }) != 0 &&
+      errno != EINVAL && errno != EROFS)
+    fail(errno);
   return outcome();
 }
 
