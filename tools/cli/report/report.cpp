@@ -97,35 +97,35 @@ std::string Report::as_text() const {
   return lines;
 }
 
-// Outside the class so that the header needs no JSON type.
+// Outside the class so that the header needs no JSON type. Objects and lists are put together here:
+// the library takes memory to destroy its own, and ends the program when there is none.
 struct ReportToJson {
-  static nlohmann::ordered_json of(const Report& report) {
-    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  using Json = nlohmann::ordered_json;
+
+  static std::string of(const Report& report) {
+    std::string object;
     for (const Report::Entry& entry : report.entries_)
-      object[entry.key] = std::visit([](const auto& value) { return json(value); }, entry.value);
-    return object;
+      object += fmt::format("{}{}:{}", object.empty() ? "" : ",", json(entry.key),
+                            std::visit([](const auto& value) { return json(value); }, entry.value));
+    return "{" + object + "}";
   }
 
  private:
-  static nlohmann::ordered_json json(double value) {
-    if (!std::isfinite(value)) return nullptr;
-    return value;
+  static std::string json(double value) {
+    return std::isfinite(value) ? Json(value).dump() : "null";
   }
-  static nlohmann::ordered_json json(const std::vector<Report>& rows) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Report& row : rows) list.push_back(of(row));
-    return list;
+  static std::string json(const std::vector<Report>& rows) {
+    std::string list;
+    for (const Report& row : rows) list += (list.empty() ? "" : ",") + of(row);
+    return "[" + list + "]";
   }
+  // File names may hold any bytes; what is not UTF-8 becomes U+FFFD, escaped to stay ASCII.
   template <class T>
-  static nlohmann::ordered_json json(const T& value) {
-    return value;
+  static std::string json(const T& value) {
+    return Json(value).dump(-1, ' ', true, Json::error_handler_t::replace);
   }
 };
 
-std::string Report::as_json() const {
-  // File names may hold any bytes; what is not UTF-8 becomes U+FFFD, escaped to stay ASCII.
-  using Json = nlohmann::ordered_json;
-  return ReportToJson::of(*this).dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
-}
+std::string Report::as_json() const { return ReportToJson::of(*this) + "\n"; }
 
 }  // namespace bloomery::cli
