@@ -330,7 +330,7 @@ Command add_command() {
            "cuckoo: a line that comes again is one more copy, to be removed by itself",
            &flags->multiset},
       }),
-      .operands = {.needed = {{"F", &flags->set}}, .rest = &flags->files},
+      .operands = Operands::after({"F", &flags->set}, {.rest = &flags->files}),
       .run = [flags](Messages& messages) { return run_add(*flags, messages); },
   };
 }
@@ -348,7 +348,7 @@ Command remove_command() {
            "exit with 3 and change nothing if half a line or more is probably wrong",
            &flags->strict},
       }),
-      .operands = {.needed = {{"F", &flags->set}}, .rest = &flags->files},
+      .operands = Operands::after({"F", &flags->set}, {.rest = &flags->files}),
       .run = [flags](Messages& messages) { return run_remove(*flags, messages); },
   };
 }

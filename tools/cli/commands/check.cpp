@@ -490,7 +490,8 @@ Command check_command() {
       .usage = "check [FLAGS] F [FILE...]   (or -s F -s F ... [FILE...])",
       .story = story,
       .flags = flags_of(*flags),
-      .operands = {.needed = {{"F", &flags->set}}, .rest = &flags->files, .unless = &flags->sets},
+      .operands =
+          Operands::after({"F", &flags->set}, {.rest = &flags->files, .unless = &flags->sets}),
       .run = [flags](Messages& messages) { return run(*flags, messages); },
   };
 }

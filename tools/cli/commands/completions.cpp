@@ -309,7 +309,7 @@ Command completions_command(const std::vector<Command>& commands) {
       .summary = "words for a shell to complete",
       .usage = "completions bash|zsh|fish",
       .story = story,
-      .operands = {.needed = {{"SHELL", shell.get(), shells()}}},
+      .operands = Operands::after({"SHELL", shell.get(), shells()}, {}),
       .run = [shell, &commands](Messages&) { return run(*shell, commands); },
   };
 }

@@ -195,7 +195,7 @@ Command count_command() {
           speech_flags(flags->speech),
           progress_flag(flags->speech),
       }),
-      .operands = {.needed = {{"F", &flags->set}}, .rest = &flags->files},
+      .operands = Operands::after({"F", &flags->set}, {.rest = &flags->files}),
       .run = [flags](Messages& messages) { return run(*flags, messages); },
   };
 }

@@ -235,7 +235,7 @@ Command ints_command() {
       .usage = "ints sort|count|once|dups|missing [FLAGS] [FILE...]",
       .story = story,
       .flags = flags_of(*flags),
-      .operands = {.needed = {{"VERB", &flags->verb, verbs()}}, .rest = &flags->files},
+      .operands = Operands::after({"VERB", &flags->verb, verbs()}, {.rest = &flags->files}),
       .run = [flags](Messages& messages) { return run(*flags, messages); },
   };
 }

@@ -219,9 +219,8 @@ Command merge_command() {
       .usage = "merge union|intersect|difference|exclusive -o F [FLAGS] A B...",
       .story = merge_story,
       .flags = make_flags(flags->make),
-      .operands = {.needed = {{"OPERATION", &flags->operation, operation_names()}},
-                   .rest = &flags->sets,
-                   .needed_rest = "A"},
+      .operands = Operands::after({"OPERATION", &flags->operation, operation_names()},
+                                  {.rest = &flags->sets, .needed_rest = "A"}),
       .run = [flags](Messages& messages) { return run_merge(*flags, messages); },
   };
 }
@@ -238,7 +237,7 @@ Command fold_command() {
           {"-p,--rate", "RATE", "the rate to hold; that of A by default", &flags->rate},
           {"--by", "FACTOR", "join so many neighbours, whatever the rate", &flags->by},
       }),
-      .operands = {.needed = {{"A", &flags->set}}},
+      .operands = Operands::after({"A", &flags->set}, {}),
       .run = [flags](Messages& messages) { return run_fold(*flags, messages); },
   };
 }

@@ -29,6 +29,11 @@ bool value_follows(std::string_view word, const Flags& flags) {
 
 }  // namespace
 
+Operands Operands::after(Single first, Operands more) {
+  more.needed.push_back(std::move(first));
+  return more;
+}
+
 void Operands::take(std::span<const std::string> words, const std::string& command) const {
   for (const Single& single : needed) {
     if (unless != nullptr && !unless->empty()) break;

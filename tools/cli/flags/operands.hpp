@@ -26,6 +26,10 @@ struct Operands {
   std::string needed_rest = {};  // the name of the rest if there must be at least one; else empty
   const std::vector<std::string>* unless = nullptr;  // words of a flag that stand for the needed
 
+  // One needed word, then `more`. A list of words in braces inside of a Command would be shorter,
+  // but GCC 12 destroys a vector that is not yet there when its memory is refused.
+  static Operands after(Single first, Operands more);
+
   // Refuses a word that is missing or one too many; `command` is for the sentence.
   void take(std::span<const std::string> words, const std::string& command) const;
 };
