@@ -169,8 +169,10 @@ Exit run(const InfoFlags& flags, Messages& messages) {
   if (file.remote) {
     describe_remote(report, *file.remote);
   } else {
-    std::error_code unseen;
-    report.bytes("file_bytes", std::filesystem::file_size(flags.set, unseen));
+    std::error_code failed;
+    const std::uint64_t bytes = std::filesystem::file_size(flags.set, failed);
+    if (failed) refuse(fmt::format("{} cannot be looked at: {}", flags.set, failed.message()));
+    report.bytes("file_bytes", bytes);
     report.text("uuid", hexadecimal(file.uuid));
   }
   print_out(flags.speech.json ? report.as_json() : report.as_text());
@@ -194,7 +196,7 @@ Command info_command() {
           speech_flags(flags->speech),
           progress_flag(flags->speech),
       }),
-      .operands = {.needed = {{"F", &flags->set}}},
+      .operands = Operands::after({"F", &flags->set}, {}),
       .run = [flags](Messages& messages) { return run(*flags, messages); },
   };
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <new>
 
 #include <bloomery/any_set.hpp>
 #include <bloomery/error.hpp>
@@ -72,6 +73,8 @@ bool verify_one(const std::string& path, const VerifyFlags& flags, Messages& mes
     if (!flags.speech.json)
       print_out(fmt::format("{}: ok ({} bytes, {})\n", path, image->bytes, kind));
     return true;
+  } catch (const std::bad_alloc&) {
+    throw;  // says nothing of this file
   } catch (const std::exception& failure) {
     report.flag("ok", false);
     report.text("error", failure.what());
