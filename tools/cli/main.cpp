@@ -14,11 +14,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <bloomery/detail/bits/kernels.hpp>
@@ -147,6 +149,21 @@ Exit close_stdout(Exit so_far, Messages& messages) {
   return Exit::error;
 }
 
+// Functions of other libraries that must not throw end the program when memory is refused:
+// simdjson, while it looks for its kernels. Nothing has been written by then that has a name.
+[[noreturn]] void end_without_memory() {
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view sentence =
+        "bloomery: error: the system does not give that much memory\n";
+    static_cast<void>(!write(STDERR_FILENO, sentence.data(), sentence.size()));
+    _exit(static_cast<int>(Exit::error));
+  } catch (...) {
+  }
+  std::abort();
+}
+
 // A standard descriptor that is closed would be taken by the first file that is opened, and our
 // output would go into it. One that cannot be used makes the first use an error instead.
 void occupy_closed_descriptors() {
@@ -165,6 +182,7 @@ int main(int count, char** words) {
   std::signal(SIGPIPE, SIG_IGN);
   // Likewise a file that may not grow beyond `ulimit -f`.
   std::signal(SIGXFSZ, SIG_IGN);
+  std::set_terminate(bloomery::cli::end_without_memory);
   bloomery::cli::explain_bus_errors();
   bloomery::cli::occupy_closed_descriptors();
   bloomery::cli::Messages messages;
