@@ -4,7 +4,10 @@
 //    FAILING_MALLOC_AT=17      the 17th call of the process fails
 //    FAILING_MALLOC_EVERY=1    and all that follow
 //    FAILING_MALLOC_COUNT=F    the number of calls goes to the file F at the end
+//    FAULT_REPORT=198          the first that fails is told, see fault_report.hpp
+//    FAULT_SERVER=197          many runs of one process, see there
 //
+// Counted from main() on.
 // Limits:  glibc. Memory that is mapped (mmap) is not counted. With several threads, which call is
 //          the 17th is chance.
 #include <fcntl.h>
@@ -16,6 +19,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "fault_report.hpp"
+
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
@@ -25,21 +30,22 @@ void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
 namespace {
 
+using namespace bloomery::faults;
+
 std::atomic<unsigned long> calls{0};
 
-unsigned long told(const char* name) {
-  const char* const text = getenv(name);
-  return text == nullptr ? 0 : std::strtoul(text, nullptr, 10);
-}
-
 bool fails() {
-  static const unsigned long at = told("FAILING_MALLOC_AT");
-  static const bool every = told("FAILING_MALLOC_EVERY") != 0;
+  if (!main_has_begun) return false;
   const unsigned long call = ++calls;
-  if (at == 0 || call < at || (call > at && !every)) return false;
+  if (wanted.at == 0 || call < wanted.at || (call > wanted.at && wanted.every == 0)) return false;
+  if (call == wanted.at) report_fault("malloc", "ENOMEM", 1);
   errno = ENOMEM;
   return true;
 }
+
+struct Told {
+  Told() { wanted = {told("FAILING_MALLOC_AT"), 0, told("FAILING_MALLOC_EVERY")}; }
+} told_at_the_start;
 
 struct Count {
   ~Count() {

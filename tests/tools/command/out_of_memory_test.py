@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """What the command does when the system gives no memory: one call of malloc after the other fails.
 Either the output is right, or a sentence and exit 2. Nothing else may happen: no abort, no line
-that is taken for "no JSON" or "no URL". Only before anything is read may the libraries of others
-abort: CLI11 while it parses the words, simdjson while it looks for its kernels.
+that is taken for "no JSON" or "no URL". Every verb, and every call of malloc, is in fault_loop.cpp.
 
     BLOOMERY=path/to/bloomery FAILING_MALLOC=path/to/failing_malloc.so out_of_memory_test.py
 """
