@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -149,19 +150,25 @@ Exit close_stdout(Exit so_far, Messages& messages) {
   return Exit::error;
 }
 
+std::atomic<bool> memory_was_refused{false};
+std::terminate_handler end_otherwise = std::abort;
+
+// As without a handler, but noted.
+void refuse_memory() {
+  memory_was_refused = true;
+  throw std::bad_alloc();
+}
+
 // Functions of other libraries that must not throw end the program when memory is refused:
-// simdjson, while it looks for its kernels. Nothing has been written by then that has a name.
+// simdjson, while it looks for its kernels. Nothing has been written by then that has a name. Such
+// an exception is either caught already or still on its way.
 [[noreturn]] void end_without_memory() {
-  try {
-    if (std::current_exception()) std::rethrow_exception(std::current_exception());
-  } catch (const std::bad_alloc&) {
-    constexpr std::string_view sentence =
-        "bloomery: error: the system does not give that much memory\n";
-    static_cast<void>(!write(STDERR_FILENO, sentence.data(), sentence.size()));
-    _exit(static_cast<int>(Exit::error));
-  } catch (...) {
-  }
-  std::abort();
+  const bool thrown = std::current_exception() != nullptr || std::uncaught_exceptions() > 0;
+  if (!memory_was_refused || !thrown) end_otherwise();
+  constexpr std::string_view sentence =
+      "bloomery: error: the system does not give that much memory\n";
+  static_cast<void>(!write(STDERR_FILENO, sentence.data(), sentence.size()));
+  _exit(static_cast<int>(Exit::error));
 }
 
 // A standard descriptor that is closed would be taken by the first file that is opened, and our
@@ -182,7 +189,8 @@ int main(int count, char** words) {
   std::signal(SIGPIPE, SIG_IGN);
   // Likewise a file that may not grow beyond `ulimit -f`.
   std::signal(SIGXFSZ, SIG_IGN);
-  std::set_terminate(bloomery::cli::end_without_memory);
+  std::set_new_handler(bloomery::cli::refuse_memory);
+  bloomery::cli::end_otherwise = std::set_terminate(bloomery::cli::end_without_memory);
   bloomery::cli::explain_bus_errors();
   bloomery::cli::occupy_closed_descriptors();
   bloomery::cli::Messages messages;
