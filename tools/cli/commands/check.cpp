@@ -217,6 +217,8 @@ class Check {
   const When when_ = flags_.quiet            ? When::never
                      : flags_.prints_lines() ? progress_beside_data(flags_.speech)
                                              : progress_of(flags_.speech);
+  // Asked once: after two different answers the lines of the first pass would be nowhere.
+  const bool again_ = all_regular(flags_.files);
   LineWriter out_ = open_output(flags_.output);
   std::optional<std::string> header_;
   std::vector<Kept> kept_;
@@ -268,7 +270,7 @@ Counts Check::verified() {
   Counts counts = first_pass(hits);
   if (!out_.good()) return counts;
   counts.lines_listed = hits.seek(source(flags_.lists, "list"), messages_);
-  if (all_regular(flags_.files))
+  if (again_)
     second_pass(hits, counts);
   else
     print_kept(hits, counts);
@@ -276,7 +278,6 @@ Counts Check::verified() {
 }
 
 Counts Check::first_pass(ConfirmedHits& hits) {
-  const bool again = all_regular(flags_.files);
   std::vector<WideHash> found;
   Counts counts;
   const auto take = [&](Lines batch, const Inputs& inputs) {
@@ -285,14 +286,14 @@ Counts Check::first_pass(ConfirmedHits& hits) {
     print_header(inputs);
     counts.note(keys(), batch.size());
     counts.matched += matched;
-    const bool decided = matched == 0 && (!flags_.invert || again || !flags_.prints_lines());
+    const bool decided = matched == 0 && (!flags_.invert || again_ || !flags_.prints_lines());
     if (decided) return true;
     const auto hashes = hits.hashes(batch, inputs);
     found.clear();
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const bool hit = sets_.any()[i];
       if (hit) found.push_back(hashes[i]);
-      if (again || (!hit && !(flags_.invert && flags_.prints_lines()))) continue;
+      if (again_ || (!hit && !(flags_.invert && flags_.prints_lines()))) continue;
       if (keys().is_dropped(i)) continue;
       // What stands before the first hit need not wait for the list.
       if (!hit && kept_.empty())
