@@ -110,7 +110,10 @@ std::vector<Report> event_rows(const ClusterPlan& plan) {
   Report joining = event_row("a master joins", 1 / static_cast<double>(plan.want.masters + 1),
                              plan.joining_bytes(), plan.joining_seconds());
   joining.text("what", "moves to it slot by slot, at its network's rate, while the set is in use");
-  return {std::move(failing), std::move(joining)};
+  std::vector<Report> rows;
+  rows.push_back(std::move(failing));
+  rows.push_back(std::move(joining));
+  return rows;
 }
 
 }  // namespace

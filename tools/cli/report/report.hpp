@@ -15,6 +15,11 @@ namespace bloomery::cli {
 
 class Report {
  public:
+  Report() = default;
+  // Never copied: without memory in the middle of it, GCC 12 destroys what is not there.
+  Report(Report&&) = default;
+  Report& operator=(Report&&) = default;
+
   // The key is the JSON name; people read it with spaces for underscores.
   void count(std::string key, std::uint64_t value);
   void bytes(std::string key, std::uint64_t value);
