@@ -46,6 +46,15 @@ class Test(unittest.TestCase):
 
 
 class Places(Test):
+    @unittest.skipUnless(os.access("/dev/shm", os.W_OK), "there is no /dev/shm")
+    def test_a_file_in_dev_shm_is_a_file(self):
+        with tempfile.TemporaryDirectory(prefix="bloomery-places-", dir="/dev/shm") as shm:
+            words = ["dedup", "--state", f"{shm}/S", "-o", f"{shm}/out"]
+            self.good(*words, stdin=b"a\nb\n")
+            self.good(*words, stdin=b"b\nc\n")
+            self.assertEqual(Path(shm, "out").read_bytes(), b"a\nb\nc\n")
+            self.good("dedup", "--in-place", f"{shm}/out")
+
     def test_a_link_stays_a_link_to_the_state(self):
         (self.folder / "there").mkdir()
         for link, real in (("near", "real"), ("far", "there/real"), ("new", "there/none yet")):

@@ -254,7 +254,9 @@ Flags dedup_flags(DedupFlags& flags) {
 }
 
 bool is_plain_file(const Word& path) {
-  if (!path || *path == "-" || path->starts_with("/dev/")) return false;
+  if (!path || *path == "-") return false;
+  // Our own descriptors, whatever they are; /dev/shm has files like any other place.
+  if (path->starts_with("/dev/std") || path->starts_with("/dev/fd/")) return false;
   std::error_code unseen;
   const auto status = std::filesystem::status(*path, unseen);
   return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
