@@ -128,6 +128,8 @@ DiskAfterCut::DiskAfterCut(std::vector<DiskEvent> events, Names names)
 
 void DiskAfterCut::cut_at(std::size_t cut) {
   if (cut > events_.size()) throw std::runtime_error("a cut lies behind the end of the trace");
+  // What was there before is there.
+  while (cut < events_.size() && events_[cut].kind == DiskEventKind::exists) ++cut;
   if (cut < cut_) {
     cut_ = 0;
     files_.clear();

@@ -55,7 +55,8 @@ class DiskAfterCut {
   std::size_t events() const { return events_.size(); }
   const DiskEvent& event(std::size_t number) const { return events_[number]; }
 
-  // Forward costs what happened in between; back to an earlier cut begins from the start.
+  // What existed before the recording exists at cut 0, too. Forward costs what happened in
+  // between; back to an earlier cut begins from the start.
   void cut_at(std::size_t cut);
   // What the program said before the cut, in order.
   const std::vector<std::string>& marks() const { return marks_; }

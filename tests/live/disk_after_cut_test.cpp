@@ -219,6 +219,14 @@ TEST(DiskAfterCut, TellsTheMarksBeforeACutAndGoesBack) {
   EXPECT_TRUE(disk.files(1).empty());
 }
 
+TEST(DiskAfterCut, WhatExistedIsThereAtTheFirstCut) {
+  Trace trace;
+  trace.exists(1, "f", "a").exists(2, "g", "b").write(1, 0, "x");
+  DiskAfterCut disk(trace.events);
+  disk.cut_at(0);
+  EXPECT_EQ(disk.files(0), (std::map<std::string, std::string>{{"f", "a"}, {"g", "b"}}));
+}
+
 TEST(DiskAfterCut, RebuildsADirectory) {
   const detail::ScratchDirectory scratch;
   std::filesystem::create_directory(scratch / "disk");

@@ -19,10 +19,13 @@ struct RecordedRun {
 
   // Starts it. Standard output goes to /dev/null, and is marks.
   pid_t start(const std::vector<std::string>& words) const {
-    std::vector<std::string> named = {"LD_PRELOAD=" BLOOMERY_RECORD_DISK,
-                                      "RECORD_DISK_DIRECTORY=" + directory.string(),
-                                      "RECORD_DISK_TRACE=" + trace.string(), "RECORD_DISK_MARKS=1"};
-    named.insert(named.end(), environment.begin(), environment.end());
+    std::vector<std::string> named = environment;
+    if (!directory.empty())
+      for (const std::string& one :
+           {"LD_PRELOAD=" + std::string(BLOOMERY_RECORD_DISK),
+            "RECORD_DISK_DIRECTORY=" + directory.string(), "RECORD_DISK_TRACE=" + trace.string(),
+            std::string("RECORD_DISK_MARKS=1")})
+        named.push_back(one);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);

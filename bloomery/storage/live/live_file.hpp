@@ -18,7 +18,7 @@
 // Whoever attaches alone recovers: replays what the log has from the superblock's epoch on.
 // Limits:  the lock is a robust mutex of the C library, in the file.
 // Threads: one object, one thread; any number of objects and processes.
-// See:     docs/format.md "Live files"; live_test, power_cuts_test.
+// See:     docs/format.md "Live files"; live_test, live_cuts_test.
 #pragma once
 
 #include <pthread.h>

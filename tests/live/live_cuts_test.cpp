@@ -1,0 +1,136 @@
+// Power fails at any moment while writers add to a live file under Durability::every: of all disks
+// that may then be found, each opens, and has every key that was acknowledged.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <bloomery/image.hpp>
+#include <bloomery/storage/image_layout.hpp>
+#include <bloomery/storage/live/live_file.hpp>
+#include <tests/live/acknowledged.hpp>
+#include <tests/live/disk_after_cut.hpp>
+#include <tests/live/recorded_run.hpp>
+#include <tests/storage/scratch_directory.hpp>
+
+namespace bloomery {
+namespace {
+
+using live_test::Acknowledged;
+
+constexpr std::size_t keys_a_batch = 20;
+
+std::uint64_t number_of(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+// The file as the system finds it after it was started again: its runs have another number now.
+void restart_system(const std::string& path) {
+  using namespace detail;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  std::uint64_t image_bytes = 0;
+  for (std::uint64_t slot = 0; slot < 2; ++slot) {
+    SlotBytes bytes;
+    file.seekg(static_cast<std::streamoff>(slot * slot_bytes));
+    file.read(reinterpret_cast<char*>(bytes.data()), bytes.size());
+    Superblock block = decode_slot(bytes);
+    const SlotBytes again = encode_slot(block, slot);
+    if (!file || std::memcmp(again.data(), bytes.data(), bytes.size()) != 0) {
+      file.clear();
+      continue;
+    }
+    image_bytes = block.file_bytes;
+    if (block.live.boot == Boot{}) continue;
+    block.live.boot[0] ^= 1;
+    const SlotBytes aged = encode_slot(block, slot);
+    file.seekp(static_cast<std::streamoff>(slot * slot_bytes));
+    file.write(reinterpret_cast<const char*>(aged.data()), aged.size());
+  }
+  if (image_bytes == 0) return;
+  // The page that only running processes read.
+  char first = 0;
+  const auto at = static_cast<std::streamoff>(image_bytes + offsetof(LiveRuntime, boot));
+  file.seekg(at);
+  if (!file.get(first)) return;
+  file.seekp(at);
+  file.put(static_cast<char>(first ^ 1));
+}
+
+struct Case {
+  const char* kind;
+  unsigned writers;
+};
+
+TEST(LivePowerCuts, NothingAcknowledgedIsLost) {
+  const std::uint64_t cuts = number_of("BLOOMERY_LIVE_CUTS", 300);
+  const std::uint64_t seed = number_of("BLOOMERY_LIVE_SEED", 1);
+  const std::vector<Case> cases = {{"blocked", 1},  {"blocked", 2}, {"compact", 1},  {"compact", 2},
+                                   {"bitmap", 1},   {"classic", 2}, {"hash-set", 1}, {"chain", 1},
+                                   {"counting", 1}, {"sharded", 1}};
+  std::mt19937_64 random(seed);
+  std::uint64_t done = 0, with_keys = 0;
+  for (const Case& one : cases) {
+    const detail::ScratchDirectory recorded, traces, found;
+    const std::string path = recorded / "F";
+    const cuts::RecordedRun run{recorded.path(), traces / "trace"};
+    // One after the other, and at once: the second ones go on with what the first ones left.
+    for (int life = 0; life < 2; ++life) {
+      std::vector<pid_t> all;
+      for (unsigned writer = 0; writer < one.writers; ++writer)
+        all.push_back(run.start({BLOOMERY_LIVE_WRITER, path, one.kind, std::to_string(writer),
+                                 std::to_string(seed), std::to_string(25 + 25 * life),
+                                 std::to_string(keys_a_batch), "every", "4096"}));
+      for (const pid_t process : all) ASSERT_EQ(cuts::RecordedRun::wait(process), 0) << one.kind;
+    }
+    cuts::DiskAfterCut disk(cuts::read_trace(run.trace));
+    ASSERT_GT(disk.events(), 100U);
+    const std::uint64_t here = cuts / cases.size();
+    for (std::uint64_t i = 0; i < here; ++i, ++done) {
+      // In ascending order, which the replayer does fast; each with a seed of its own.
+      const std::size_t cut = i * disk.events() / here;
+      const std::uint64_t choice = random();
+      SCOPED_TRACE(std::string(one.kind) + ", cut " + std::to_string(cut) + ", seed " +
+                   std::to_string(choice));
+      disk.cut_at(cut);
+      disk.rebuild(choice, found.path());
+      Acknowledged known(seed, keys_a_batch);
+      bool ready = false;
+      for (const std::string& mark : disk.marks()) {
+        std::istringstream lines(mark);
+        for (std::string line; std::getline(lines, line);) {
+          ready = ready || line == "ready";
+          known.take(line);
+        }
+      }
+      const std::string survivor = found / "F";
+      if (!std::filesystem::exists(survivor)) {
+        ASSERT_FALSE(ready) << "the file is gone";
+        continue;
+      }
+      restart_system(survivor);
+      {
+        auto live = AnyLiveSet::open(survivor);
+        ASSERT_TRUE(live) << live.error().sentence;
+        known.expect_in(live->set());
+        known.expect_new_to_one_only();
+        with_keys += known.keys() > 0;
+        ASSERT_TRUE(live->close());
+      }
+      const auto verified = verify_image(survivor);
+      ASSERT_TRUE(verified) << verified.error().sentence;
+      if (HasFatalFailure()) return;
+    }
+  }
+  std::printf("%llu power cuts, %llu of them after acknowledged keys, seed %llu\n",
+              static_cast<unsigned long long>(done), static_cast<unsigned long long>(with_keys),
+              static_cast<unsigned long long>(seed));
+  EXPECT_GT(with_keys, done / 2);
+}
+
+}  // namespace
+}  // namespace bloomery
