@@ -87,6 +87,9 @@ Result<void> take_parameter(RedisRules& rules, std::string_view key, std::string
 
 Result<void> take_parameters(RedisRules& rules, const UriTextRangeA& query) {
   if (query.first == nullptr || query.first == query.afterLast) return {};
+  // No parameter has an '@'. A password with a '?' in it ends there, and must not be shown.
+  if (std::find(query.first, query.afterLast, '@') != query.afterLast)
+    return wrong("an '@' behind the '?' (odd characters of a password are written %XX)");
   UriQueryListA* list = nullptr;
   int count = 0;
   if (uriDissectQueryMallocA(&list, &count, query.first, query.afterLast) != URI_SUCCESS)
@@ -145,7 +148,8 @@ Result<RedisAddress> parse_redis_url(std::string_view text) {
   const std::string copy(text);
   UriUriA uri{};
   const char* error_at = nullptr;
-  if (uriParseSingleUriA(&uri, copy.c_str(), &error_at) != URI_SUCCESS)
+  // With its end: a zero byte is a character that no URL has, and ends nothing.
+  if (uriParseSingleUriExA(&uri, copy.data(), copy.data() + copy.size(), &error_at) != URI_SUCCESS)
     return wrong("that is not a URL (odd characters of a password are written %XX)");
   const std::unique_ptr<UriUriA, void (*)(UriUriA*)> owner(&uri, uriFreeUriMembersA);
   RedisAddress address;

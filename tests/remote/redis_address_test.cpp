@@ -98,6 +98,7 @@ TEST(RedisAddress, RefusesWhatIsNone) {
            std::string("redis://h:port/n"),
            std::string("redis://h/a b"),
            std::string("redis://h/a%00b"),
+           std::string("redis://h/a\0b", 13),
            std::string("redis://h/a%7Bb"),
            std::string("redis://h/a%7Db"),
            std::string("redis://h/n#part"),
@@ -128,7 +129,9 @@ TEST(RedisAddress, NeverTellsThePassword) {
         "redis://u:hunter2@h/n?timeout=1", "redis://u:hunter2@h/n?nothing=1",
         "redis://u:hunter2@h/n#x", "redis://u:hunter2@/n", "redis://u:hunter2 @h/n",
         // A '/' that is not escaped ends the host.
-        "redis://u:hunter2/@h/n", "redis://u:77/hunter2@h/n", "redis://u:77777/hunter2@h/n"}) {
+        "redis://u:hunter2/@h/n", "redis://u:77/hunter2@h/n", "redis://u:77777/hunter2@h/n",
+        // A '?' ends the path.
+        "redis://u:7/7?hunter2@h/n", "redis://u:7/n?wait=hunter2@h/n"}) {
     const auto address = parse_redis_url(url);
     ASSERT_FALSE(address) << url;
     EXPECT_EQ(address.error().sentence.find("hunter2"), std::string::npos)
