@@ -114,6 +114,27 @@ TEST(SavedFields, WhatWasSavedIsLoadedAgain) {
   });
 }
 
+// LOADCHUNK of a header that says more keys than its tables hold, then CF.ADD: the RDB file with
+// that filter must be one that the server can load.
+TEST(SavedFields, ACuckooWhoseHeaderLiesCanBeLoadedAgain) {
+  const auto full = CompatCuckoo::make({.capacity = 8}).value();
+  std::string header = full->piece(0).own;
+  const std::uint64_t places = full->payload_bytes();
+  std::memcpy(header.data(), &places, sizeof places);
+  const auto cuckoo = CompatCuckoo::from_header(header, 1 << 20).value();
+  for (int n = 0; n < 20; ++n) {
+    cuckoo->add(key_of(n));
+    const Fields fields = saved(*cuckoo);
+    Reader reader(fields);
+    ASSERT_TRUE(CompatCuckoo::load(reader, 4)) << n;
+  }
+  for (int n = 0; n < 20; ++n) cuckoo->remove(key_of(n));
+  cuckoo->compact({.steps = 1000});
+  const Fields fields = saved(*cuckoo);
+  Reader reader(fields);
+  EXPECT_TRUE(CompatCuckoo::load(reader, 4));
+}
+
 // Each of them ends early, and every load says so.
 TEST(SavedFields, WhatIsCutOffIsRefused) {
   const auto bloom = CompatBloom::make({.capacity = 20}).value();

@@ -203,12 +203,12 @@ AddOutcome CompatCuckoo::add_hash(KeyHash hash, std::uint64_t cap_bytes) {
       if (!tables_[n].take()) return AddOutcome::no_memory;
       if (std::uint8_t* const gap = place_of(n, hash, 0)) {
         put(n, gap, hash.fingerprint);
-        ++fields_.keys;
+        count_key();
         return AddOutcome::fresh;
       }
     }
     if (fits_newest(hash)) {
-      ++fields_.keys;
+      count_key();
       return AddOutcome::fresh;
     }
     if (fields_.expansion == 0 || tables_.size() == most_tables) return AddOutcome::full;
@@ -320,6 +320,10 @@ std::uint64_t CompatCuckoo::move_into_older(std::size_t table, std::uint64_t pla
   return used_[table] == 0 ? end : place;
 }
 
+// Never more keys than places, which no saved form may have: a header may have said more keys than
+// its tables hold.
+void CompatCuckoo::count_key() { fields_.keys = std::min(fields_.keys + 1, payload_bytes()); }
+
 // An empty place becomes a fingerprint, and the other way round.
 void CompatCuckoo::put(std::size_t table, std::uint8_t* place, std::uint8_t fingerprint) {
   *place = fingerprint;
@@ -344,6 +348,7 @@ void CompatCuckoo::append_table(HostBytes table) {
 void CompatCuckoo::drop_newest() {
   tables_.pop_back();
   used_.pop_back();
+  fields_.keys = std::min(fields_.keys, payload_bytes());
   if (!std::has_single_bit(tables_.size())) return;
   std::vector<HostBytes> fitting;
   fitting.reserve(tables_.size());

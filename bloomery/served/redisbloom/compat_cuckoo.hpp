@@ -118,6 +118,7 @@ class CompatCuckoo final : public CuckooBody {
   std::uint8_t* place_of(std::size_t table, KeyHash hash, std::uint8_t fingerprint);
   std::uint64_t move_into_older(std::size_t table, std::uint64_t place, std::uint64_t& steps);
   bool moves_into_older(std::size_t table, std::uint64_t place, std::uint64_t& steps);
+  void count_key();
   void append_table(HostBytes table);
   void drop_newest();
   void put(std::size_t table, std::uint8_t* place, std::uint8_t fingerprint);
