@@ -3,6 +3,7 @@
 #include <bloomery/detail/hash/xxh3.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -210,6 +211,23 @@ TEST(NativeChunks, UntilAllIsLoadedItSaysMaybeAndTakesNothing) {
   check(filled({}, 900'000));
   check(filled({.capacity = 2'000'000}, 2'100'000));
   check(filled({.window = 1'000'000}, 1'000'000));
+}
+
+// CF.INSERT of several keys looks ahead, where there are no shards yet.
+TEST(NativeChunks, UntilAllIsLoadedACuckooTakesNoneOfManyKeys) {
+  auto set = NativeCuckoo::make({}).value();
+  for (std::uint64_t i = 0; i < 4000; ++i) set.add(key_of(i));
+  auto loaded = NativeCuckoo::load(dumped(set)[0], 0).value();
+  ASSERT_FALSE(loaded.is_whole());
+  const std::string_view keys[] = {"a", "b", "c"};
+  for (const bool only_absent : {false, true}) {
+    std::array<AddOutcome, 3> added{};
+    loaded.add_all(keys, {.only_absent = only_absent}, added);
+    for (const AddOutcome outcome : added) EXPECT_EQ(outcome, AddOutcome::refused);
+    std::array<bool, 3> there{};
+    loaded.may_contain_all(keys, there);
+    EXPECT_TRUE(there[0] && there[1] && there[2]);
+  }
 }
 
 // Keys come, shards grow and split while a dump is under way: what was there at its start arrives.

@@ -107,7 +107,7 @@ bool NativeCuckoo::may_contain(std::string_view key) const {
   return !whole_ || has(want_.hasher(key));
 }
 
-// Calls act(i, hash) for every key, with the memory of the next ones prefetched.
+// Calls act(i, hash) for every key of a whole set, with the memory of the next ones prefetched.
 template <class Act>
 void NativeCuckoo::each(std::span<const std::string_view> keys, Act&& act) const {
   std::array<Hash, group_keys> hashes;
@@ -131,8 +131,12 @@ void NativeCuckoo::add_all(std::span<const std::string_view> keys, const Adding&
     answers[0] = adding.only_absent ? add_nx(keys[0]) : add(keys[0]);
     return;
   }
+  if (!whole_) {
+    std::ranges::fill(answers, AddOutcome::refused);
+    return;
+  }
   each(keys, [&](std::size_t i, Hash hash) {
-    const bool stays = adding.only_absent && whole_ && has(hash);
+    const bool stays = adding.only_absent && has(hash);
     answers[i] = stays ? AddOutcome::seen : add_hash(hash);
   });
 }
