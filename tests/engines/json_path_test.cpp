@@ -33,6 +33,9 @@ TEST(JsonPath, FindsValuesOfEveryForm) {
   EXPECT_EQ(key(R"({"a": null })", ".a"), "null");
   EXPECT_EQ(key(R"({"a":{"x": [1, 2]},"b":0})", ".a"), R"({"x": [1, 2]})");
   EXPECT_EQ(key(R"({"a":[ 1 ,2],"b":0})", ".a"), "[ 1 ,2]");
+  // Blanks behind a value are not a part of it.
+  EXPECT_EQ(key(R"({"a":[1] ,"b":0})", ".a"), "[1]");
+  EXPECT_EQ(key("{\"b\":0,\"a\":{\"x\":[2]}\t}\r\n", ".a"), R"({"x":[2]})");
   EXPECT_EQ(key(R"({"a":""})", ".a"), "");
   EXPECT_EQ(key("{\"a\":1}\r", ".a"), "1");
 }
@@ -68,6 +71,13 @@ TEST(JsonPath, SaysWhyThereIsNone) {
         "{\"a\":1x}", "{\"a\":01}", "{\"a\":+1}", "{\"a\":tru}", "{\"a\":1}{\"a\":2}",
         "{\"a\":\"\\x\"}", "{\"a\":\"\xff\"}", "{\"a\" 1}", "{'a':1}"})
     EXPECT_EQ(key(text, ".a"), none) << text;
+}
+
+// A list that is not JSON inside was given with the bracket of the object around it.
+TEST(JsonPath, AListThatIsNotJsonDoesNotTakeWhatIsBehindIt) {
+  const std::string record("{\"a\":[\"b\":7,\"c\"\0\0!1,null]}", 26);
+  EXPECT_EQ(key(record, ".a"), key(record + "\r\n", ".a"));
+  EXPECT_FALSE(key(record, ".a").ends_with('}'));
 }
 
 TEST(JsonPath, RefusesWhatIsNoPath) {

@@ -207,11 +207,13 @@ struct JsonReader::Parser {
       case ondemand::json_type::string: return take_string(value, room, text);
       case ondemand::json_type::object: {
         ondemand::object object;
-        return value.get_object().get(object) || object.raw_json().get(text) ? no_json : nullptr;
+        if (value.get_object().get(object) || object.raw_json().get(text)) return no_json;
+        return take_brackets(text, '}');
       }
       case ondemand::json_type::array: {
         ondemand::array array;
-        return value.get_array().get(array) || array.raw_json().get(text) ? no_json : nullptr;
+        if (value.get_array().get(array) || array.raw_json().get(text)) return no_json;
+        return take_brackets(text, ']');
       }
       default: break;
     }
@@ -219,6 +221,13 @@ struct JsonReader::Parser {
     null = text == "null";
     const bool word = null || text == "true" || text == "false";
     return word || is_number(text) ? nullptr : no_json;
+  }
+
+  // The parser gives an object or array up to what follows it: blanks, or in a record that is not
+  // JSON inside of the value, what lies behind the bracket of another.
+  static const char* take_brackets(std::string_view& text, char last) {
+    text = without_blanks(text);
+    return text.ends_with(last) ? nullptr : no_json;
   }
 
   // Unescaped, a string is never longer than it was.
