@@ -360,6 +360,19 @@ TEST(DecompressSigns, SkippableFramesOfZstdAreSkipped) {
   EXPECT_EQ(outcome.bytes, "one\none\n");
 }
 
+// libzstd looks at the size in the header of such a frame only if it gets all of it at once.
+TEST(DecompressSigns, FramesOfZstdThatAreShorterThanTheySayAreDamaged) {
+  Scratch scratch;
+  // Descriptor: a dictionary of one byte, a content size of two; 276 bytes; two empty blocks.
+  const std::string frame("\x28\xb5\x2f\xfd\x41\0\0\x14\0\0\0\0\1\0\0", 15);
+  const std::string path = scratch.file("in", frame);
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{100}, std::size_t{1000}}) {
+    const Outcome outcome = read_all(path, piece);
+    EXPECT_EQ(outcome.code, Code::damaged) << piece;
+    EXPECT_NE(outcome.error.find("the zstd stream is damaged"), std::string::npos) << outcome.error;
+  }
+}
+
 TEST(DecompressSigns, OtherSettingsOfThePrograms) {
   Scratch scratch;
   std::mt19937_64 random(7);

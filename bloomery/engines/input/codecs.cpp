@@ -8,6 +8,7 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -192,8 +193,12 @@ class ZstdDecoder final : public Decoder {
     const std::size_t left = ZSTD_decompressStream(stream_, &to, &from);
     const Decoded step{from.pos, to.pos, {}};
     if (ZSTD_isError(left) != 0) return failing({}, why(left));
+    keep_header(in.first(step.taken));
+    made_ += step.made;
     in_frame_ = left != 0;
     any_frame_ = any_frame_ || !in_frame_;
+    if (!in_frame_ && !frame_is_whole())
+      return failing(step, damaged_stream("zstd", "fewer bytes than its header says"));
     const bool dry = last && in_frame_ && step.taken == 0 && step.made == 0;
     return dry ? failing(step, cut_short("zstd")) : step;
   }
@@ -215,9 +220,26 @@ class ZstdDecoder final : public Decoder {
     }
   }
 
+  void keep_header(std::span<const char> taken) {
+    const std::size_t more = std::min(taken.size(), header_.size() - header_bytes_);
+    std::copy_n(taken.begin(), more, header_.begin() + header_bytes_);
+    header_bytes_ += more;
+  }
+
+  // libzstd holds a frame that ends in an empty block against the size in its header only if it
+  // gets all of it at once.
+  bool frame_is_whole() {
+    const auto size = ZSTD_getFrameContentSize(header_.data(), std::exchange(header_bytes_, 0));
+    const std::uint64_t made = std::exchange(made_, 0);
+    return size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR || size == made;
+  }
+
   ZSTD_DStream* stream_ = nullptr;
   bool in_frame_ = false;
-  bool any_frame_ = false;  // one was read to its end
+  bool any_frame_ = false;         // one was read to its end
+  std::array<char, 18> header_{};  // the longest that a frame has
+  std::size_t header_bytes_ = 0;
+  std::uint64_t made_ = 0;  // of this frame
 };
 
 // Frames, and skippable frames between them. A frame that needs a dictionary is refused: liblz4
