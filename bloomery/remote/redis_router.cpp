@@ -3,13 +3,13 @@
 #include <hiredis/hiredis.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include <bloomery/redis/slots.hpp>
+#include <bloomery/remote/redis_told.hpp>
 
 namespace bloomery::inline v0 {
 
@@ -31,38 +31,6 @@ constexpr auto longest_trial = milliseconds(1000);
 constexpr auto slow_failure = milliseconds(100);
 
 std::string_view text_of(const redisReply& reply) { return {reply.str, reply.len}; }
-
-// "127.0.0.1:7001", also with colons in the host; Redis 7 adds ",hostname".
-std::optional<RedisHost> parse_host(std::string_view text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  RedisHost host{std::string(text.substr(0, colon)), 0};
-  const std::string_view port = text.substr(colon + 1);
-  const auto [end, failed] = std::from_chars(port.data(), port.data() + port.size(), host.port);
-  if (failed != std::errc() || end != port.data() + port.size() || host.port == 0)
-    return std::nullopt;
-  return host;
-}
-
-// "MOVED 3999 127.0.0.1:6381" or "ASK 3999 127.0.0.1:6381"
-struct Redirection {
-  unsigned slot = 0;
-  RedisHost to;
-};
-std::optional<Redirection> parse_redirection(std::string_view said) {
-  const std::size_t first = said.find(' ');
-  const std::size_t second = said.find(' ', first + 1);
-  if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
-  Redirection where;
-  const std::string_view slot = said.substr(first + 1, second - first - 1);
-  if (std::from_chars(slot.data(), slot.data() + slot.size(), where.slot).ec != std::errc() ||
-      where.slot >= cluster_slots)
-    return std::nullopt;
-  const auto host = parse_host(said.substr(second + 1));
-  if (!host) return std::nullopt;
-  where.to = *host;
-  return where;
-}
 
 bool passes_by_itself(std::string_view said) {
   for (const std::string_view word : {"TRYAGAIN", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "BUSY "})
@@ -135,44 +103,14 @@ Result<void> RedisRouter::find_nodes() {
 }
 
 Result<void> RedisRouter::learn_slots(const redisReply& reply, const RedisHost& told_by) {
-  const auto nonsense = [&] {
-    return Error{Code::not_ours,
-                 to_string(told_by) + " does not answer CLUSTER SLOTS as Redis does"};
-  };
-  if (reply.type != REDIS_REPLY_ARRAY) return nonsense();
-  const auto node_of = [&](const redisReply& told, bool replica) -> std::optional<std::size_t> {
-    if (told.type != REDIS_REPLY_ARRAY || told.elements < 2 ||
-        told.element[1]->type != REDIS_REPLY_INTEGER || told.element[1]->integer <= 0 ||
-        told.element[1]->integer > 65535)
-      return std::nullopt;
-    RedisHost host{"", static_cast<std::uint16_t>(told.element[1]->integer)};
-    if (told.element[0]->type == REDIS_REPLY_STRING) host.name = text_of(*told.element[0]);
-    // A node that does not know its own address leaves it out.
-    if (host.name.empty() || host.name == "?") host.name = told_by.name;
-    return node_at(host, replica);
-  };
+  const auto ranges = slots_told(reply, told_by);
+  if (!ranges) return ranges.error();
   std::vector<Place> places{{node_at(told_by, false)}};
   std::vector<std::uint16_t> place_of_slot(cluster_slots, 0);
-  for (std::size_t i = 0; i < reply.elements; ++i) {
-    const redisReply& range = *reply.element[i];
-    if (range.type != REDIS_REPLY_ARRAY || range.elements < 3 ||
-        range.element[0]->type != REDIS_REPLY_INTEGER ||
-        range.element[1]->type != REDIS_REPLY_INTEGER)
-      return nonsense();
-    const long long first = range.element[0]->integer;
-    const long long last = range.element[1]->integer;
-    if (first < 0 || first > last || last >= static_cast<long long>(cluster_slots))
-      return nonsense();
-    Place place;
-    for (std::size_t n = 2; n < range.elements; ++n) {
-      const auto node = node_of(*range.element[n], n > 2);
-      if (!node) return nonsense();
-      if (n == 2)
-        place.master = *node;
-      else
-        place.replicas.push_back(*node);
-    }
-    std::fill(place_of_slot.begin() + first, place_of_slot.begin() + last + 1,
+  for (const SlotRange& range : *ranges) {
+    Place place{.master = node_at(range.master, false)};
+    for (const RedisHost& host : range.replicas) place.replicas.push_back(node_at(host, true));
+    std::fill(place_of_slot.begin() + range.first, place_of_slot.begin() + range.last + 1,
               static_cast<std::uint16_t>(places.size()));
     places.push_back(std::move(place));
   }
@@ -181,21 +119,10 @@ Result<void> RedisRouter::learn_slots(const redisReply& reply, const RedisHost& 
   return {};
 }
 
-// slave0:ip=127.0.0.1,port=7001,state=online,offset=...
 Result<void> RedisRouter::learn_replicas(std::string_view info) {
   if (!address_.rules.read_replicas) return {};
-  for (unsigned i = 0; i < 100; ++i) {
-    const std::string_view told = info_field(info, "slave" + std::to_string(i));
-    if (told.empty()) break;
-    if (told.find("state=online") == std::string_view::npos) continue;
-    const std::size_t ip = told.find("ip=");
-    const std::size_t port = told.find(",port=");
-    if (ip == std::string_view::npos || port == std::string_view::npos) continue;
-    const std::string_view number = told.substr(port + 6, told.find(',', port + 6) - port - 6);
-    const auto host =
-        parse_host(std::string(told.substr(ip + 3, port - ip - 3)) + ":" + std::string(number));
-    if (host) places_[0].replicas.push_back(node_at(*host, true));
-  }
+  for (const RedisHost& host : replicas_told(info))
+    places_[0].replicas.push_back(node_at(host, true));
   return {};
 }
 
@@ -440,7 +367,7 @@ void RedisRouter::refuse(Round& round, std::size_t i, std::string_view said) {
   round.requests[i].fate = round.requests[i].repeated ? Fate::sent : Fate::unsent;
   const bool moved = said.starts_with("MOVED ");
   if (moved || said.starts_with("ASK ")) {
-    const auto where = parse_redirection(said);
+    const auto where = redirection_told(said);
     if (!is_cluster_ || !where) {
       round.fatal = Error{Code::not_ours,
                           "the Redis server redirects without an address: " + std::string(said)};
