@@ -18,6 +18,7 @@ endforeach()
 
 function(bloomery_prepare_library target)
   bloomery_own_target(${target})
+  bloomery_watched(${target})
   target_compile_features(${target} PUBLIC cxx_std_20)
   # What is private is included from the top of the tree, by our own targets only.
   target_include_directories(${target}

@@ -11,6 +11,14 @@ function(bloomery_own_target target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
 endfunction()
 
+# Counts which edges of its code were taken, for the fuzzers; programs that are not fuzzers link it
+# as it is, since the sanitizers have empty functions for what it calls.
+function(bloomery_watched target)
+  if(BLOOMERY_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
 # What the suite compiles with the address sanitizer for the warnings alone, and does not run. The
 # libraries it links stay sanitized.
 function(bloomery_only_compiled target)

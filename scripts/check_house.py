@@ -383,6 +383,23 @@ class House:
                 for line, _ in source.lines_with(gtest)[:1]:
                     self.say(path, line, "has tests, but only *_test.cpp files are in the build")
 
+    def check_fuzzers(self):
+        """Each fuzzer has inputs to begin with, and each input and dictionary has a fuzzer."""
+        fuzzers = {stem(path).removesuffix("_fuzz") for path in self.files
+                   if re.match(r"tests/fuzz/\w+_fuzz\.cpp$", path)}
+        corpora = set()
+        for path in self.files:
+            if path.endswith("_fuzz.cpp") and not path.startswith("tests/fuzz/"):
+                self.say(path, 1, "a fuzzer outside tests/fuzz is not in the build")
+            if match := re.match(r"tests/fuzz/(corpus|dictionaries)/(\w+)", path):
+                if match[2] not in fuzzers:
+                    self.say(path, 1, f"there is no tests/fuzz/{match[2]}_fuzz.cpp")
+                if match[1] == "corpus":
+                    corpora.add(match[2])
+        for target in sorted(fuzzers - corpora):
+            self.say(f"tests/fuzz/{target}_fuzz.cpp", 1,
+                     f"has no inputs in tests/fuzz/corpus/{target}")
+
     def check_headers_alone(self):
         compiler = os.environ.get("CXX", "c++")
 
@@ -498,6 +515,7 @@ def main():
     house.check_public_line()
     house.check_plain_words()
     house.check_tests_built()
+    house.check_fuzzers()
     if options.headers:
         house.check_headers_alone()
 
