@@ -384,7 +384,7 @@ class House:
                     self.say(path, line, "has tests, but only *_test.cpp files are in the build")
 
     def check_fuzzers(self):
-        """Each fuzzer has inputs to begin with, and each input and dictionary has a fuzzer."""
+        """Each fuzzer has inputs to begin with, each of these a fuzzer, and each kind an image."""
         fuzzers = {stem(path).removesuffix("_fuzz") for path in self.files
                    if re.match(r"tests/fuzz/\w+_fuzz\.cpp$", path)}
         corpora = set()
@@ -396,6 +396,10 @@ class House:
                     self.say(path, 1, f"there is no tests/fuzz/{match[2]}_fuzz.cpp")
                 if match[1] == "corpus":
                     corpora.add(match[2])
+        for path, names in self.kinds.items():
+            for name in names if fuzzers else []:
+                if f"tests/fuzz/corpus/image/{name}" not in self.files:
+                    self.say(path, 1, f"the kind '{name}' has no image in tests/fuzz/corpus/image")
         for target in sorted(fuzzers - corpora):
             self.say(f"tests/fuzz/{target}_fuzz.cpp", 1,
                      f"has no inputs in tests/fuzz/corpus/{target}")
