@@ -59,9 +59,14 @@ bool is_live_image(const ImageSource& source);
 struct LiveHead : ImageHead {
   Hasher hasher;
 };
+enum class Secret {
+  needed,
+  unneeded,  // no key is hashed: the hasher may be any
+};
 // As image_from, of a live file up to its payloads.
 Result<LiveHead> live_head_from(const std::string& name, const ImageSource& source,
-                                const std::optional<SecretKey>& key);
+                                const std::optional<SecretKey>& key,
+                                Secret secret = Secret::needed);
 // The padding, and the chunk table where `summed` says that its checksum holds.
 Result<void> check_image_bytes(const std::string& name, const ImageHead& head,
                                std::span<const std::byte> image, bool summed);

@@ -18,8 +18,9 @@ using namespace detail;
 
 Result<void> create_live(const std::filesystem::path& path, const AnySet& set,
                          const LiveCreation& how) {
-  const auto image = image_of(set);
+  auto image = image_of(set);
   if (!image) return image.error();
+  image->key_is_elsewhere = image->key_is_elsewhere || how.key_is_elsewhere;
   return create_live_file(path, *AnySet::find_row(set.kind().name), *image, how);
 }
 

@@ -62,14 +62,22 @@ Result<std::unique_ptr<LiveBody>> LiveBody::open(const std::filesystem::path& pa
 }
 
 Result<std::unique_ptr<LiveBody>> LiveBody::open_to_ask(const std::filesystem::path& path,
-                                                        const LiveOptions& options,
-                                                        Sharing wanted) {
-  auto file = LiveFile::open(path, options.key, SharedFile::Access::read);
+                                                        const LiveOptions& options, Sharing wanted,
+                                                        Secret secret) {
+  auto file = LiveFile::open(path, options.key, SharedFile::Access::read, secret);
   if (!file) return file.error();
   std::unique_ptr<LiveBody> body(new LiveBody(std::move(*file), options));
   LiveBody& mine = *body;
+  if (!mine.file_->is_recovered())
+    if (auto counted = mine.file_->count_at_rest(); !counted) return counted.error();
   if (!mine.in_place()) {
     if (auto followed = mine.replay_from_base(); !followed) return followed.error();
+    return body;
+  }
+  if (mine.file_->is_recovered()) {
+    auto inner = mine.base(wanted);
+    if (!inner) return inner.error();
+    mine.inner_.emplace(std::move(*inner));
     return body;
   }
   for (const Sharing sharing : {Sharing::shared, Sharing::own}) {

@@ -38,7 +38,8 @@ class LiveBody final : public AnySet::Body {
   // Shared: adds of others show at once, and the bytes must not be written. Own: they may be
   // written, and stay with this process.
   static Result<std::unique_ptr<LiveBody>> open_to_ask(const std::filesystem::path& path,
-                                                       const LiveOptions& options, Sharing sharing);
+                                                       const LiveOptions& options, Sharing sharing,
+                                                       Secret secret = Secret::needed);
   ~LiveBody() override;
 
   const LiveHead& head() const { return file_->head(); }

@@ -78,7 +78,7 @@ void RobustLock::unlock() {
 
 Result<std::unique_ptr<LiveFile>> LiveFile::open(const std::filesystem::path& path,
                                                  const std::optional<SecretKey>& key,
-                                                 SharedFile::Access access) {
+                                                 SharedFile::Access access, Secret secret) {
   auto file = SharedFile::open(path, access);
   if (!file) return file.error();
   // What is acknowledged must be found under this name.
@@ -86,14 +86,14 @@ Result<std::unique_ptr<LiveFile>> LiveFile::open(const std::filesystem::path& pa
     if (auto synced = file->sync_name(); !synced) return synced.error();
   const auto bytes = file->size_bytes();
   if (!bytes) return bytes.error();
-  auto head = live_head_from(path.string(), SharedSource(*file, *bytes), key);
+  auto head = live_head_from(path.string(), SharedSource(*file, *bytes), key, secret);
   if (!head) return head.error();
-  return mapped(std::move(*file), std::move(*head), *bytes);
+  return mapped(std::move(*file), std::move(*head), *bytes, secret);
 }
 
 Result<std::unique_ptr<LiveFile>> LiveFile::mapped(SharedFile file, LiveHead head,
-                                                   std::uint64_t bytes) {
-  std::unique_ptr<LiveFile> live(new LiveFile(std::move(file), std::move(head)));
+                                                   std::uint64_t bytes, Secret secret) {
+  std::unique_ptr<LiveFile> live(new LiveFile(std::move(file), std::move(head), secret));
   auto image = live->file_.map(0, live->head_.block.file_bytes);
   if (!image) return image.error();
   live->image_ = std::move(*image);
@@ -108,7 +108,7 @@ Result<std::unique_ptr<LiveFile>> LiveFile::twin() const {
   if (!bytes) return bytes.error();
   auto head = read_head();
   if (!head) return head.error();
-  return mapped(std::move(*file), std::move(*head), *bytes);
+  return mapped(std::move(*file), std::move(*head), *bytes, secret_);
 }
 
 LiveFile::~LiveFile() = default;
@@ -132,7 +132,7 @@ Result<LiveHead> LiveFile::read_head() const {
   const Hasher& hasher = head_.hasher;
   const bool secret = hasher.mode() == HashMode::hardened;
   return live_head_from(name(), SharedSource(file_, *bytes),
-                        secret ? std::optional(hasher.key()) : std::nullopt);
+                        secret ? std::optional(hasher.key()) : std::nullopt, secret_);
 }
 
 Result<void> LiveFile::each_logged(const Visit& visit) const {
@@ -147,11 +147,11 @@ Result<void> LiveFile::check_sums(const Mark& mark) const {
   if (!head) return head.error();
   const LiveFields& live = head->block.live;
   const bool closed = live.boot == Boot{};
-  if (in_place() && !closed && !is_this_boot(live.boot))
+  if (in_place() && !closed && (!is_this_boot(live.boot) || is_copy()))
     return Error{Code::unsupported,
                  name() +
-                     " was in use when the system stopped, and has no checksums until it is "
-                     "opened to be added to or sealed, which recovers it"};
+                     " was in use when the system stopped or when it was copied, and has no "
+                     "checksums until it is opened to be added to or sealed, which recovers it"};
   const auto image = std::as_const(image_).bytes();
   if (auto sound = check_image_bytes(name(), *head, image, closed || !in_place()); !sound)
     return sound;
@@ -189,9 +189,31 @@ void LiveFile::expect_runs_from(std::uint32_t run) {
   }
 }
 
-bool LiveFile::is_ready() const {
-  return runtime_->mark == runtime_mark && is_this_boot(runtime_->boot);
+Result<void> LiveFile::count_at_rest() {
+  AtRest found{head_.block.live.adds, head_.block.live.form};
+  const Visit count = [&](const LogRecord& record) -> Result<void> {
+    if (record.op == LogOp::add) found.adds += record.keys;
+    found.form = joined(found.form, record.form);
+    return {};
+  };
+  if (in_place()) {
+    if (auto counted = each_logged(count); !counted) return counted;
+  } else {
+    const auto counted = each_record(region(0), seal(head_.block.live.epoch), count);
+    if (!counted) return counted.error();
+  }
+  at_rest_ = found;
+  return {};
 }
+
+bool LiveFile::is_ready() const {
+  return runtime_->mark == runtime_mark && is_this_boot(runtime_->boot) &&
+         runtime_->file == file_.identity();
+}
+bool LiveFile::is_copy() const {
+  return runtime_->mark == runtime_mark && runtime_->file != file_.identity();
+}
+bool LiveFile::is_recovered() const { return is_ready() && runtime_->recovered != 0; }
 
 Result<Parts> LiveFile::image_parts(bool own) const {
   auto head = read_head();
@@ -237,6 +259,7 @@ void LiveFile::make_ready(const LiveFields& live) {
   runtime_->form = static_cast<std::uint32_t>(live.form);
   runtime_->failed = failed;
   runtime_->boot = this_boot();
+  runtime_->file = file_.identity();
   runtime_->mark = runtime_mark;
 }
 
@@ -268,8 +291,8 @@ Result<Recovery> LiveFile::attach(const Visit& visit, const Mark& mark) {
 Result<Recovery> LiveFile::recover(const Visit& visit, const Mark& mark) {
   const LiveFields live = head_.block.live;
   const bool closed = live.boot == Boot{};
-  const bool same_run = is_this_boot(live.boot);
-  Recovery found{.was_cut = !closed, .lost_power = !closed && !same_run};
+  const bool same_run = is_this_boot(live.boot) && !is_copy();
+  Recovery found{.was_cut = !closed, .lost_power = !closed && !is_this_boot(live.boot)};
   if (auto sound = check_image_bytes(name(), head_, std::as_const(image_).bytes(), closed); !sound)
     return sound.error();
   if (same_run && in_place() && is_ready()) settle_intent();
@@ -303,7 +326,7 @@ Result<Recovery> LiveFile::recover(const Visit& visit, const Mark& mark) {
   }
   runtime_->form = static_cast<std::uint32_t>(form);
 
-  if (in_place() && found.lost_power) {
+  if (in_place() && !closed && !same_run) {
     // Any page may have been written, also with bits that the log has lost: all sums are taken
     // again. Records of an epoch that was under way may lie behind the end that was found; so the
     // log goes on in an epoch that nobody has written.
@@ -323,6 +346,7 @@ Result<Recovery> LiveFile::recover(const Visit& visit, const Mark& mark) {
   } else if (!in_place()) {
     runtime_->epoch = newest_epoch;
   }
+  runtime_->recovered = 1;
   return found;
 }
 

@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -44,6 +45,7 @@ namespace bloomery::inline v0::detail {
 struct LiveRuntime {
   std::uint64_t mark;                 // of this layout and its locks; written last
   std::array<std::uint8_t, 16> boot;  // the system's run in which it was made ready
+  std::array<std::uint64_t, 2> file;  // in which it was made ready: not so in a copy
   pthread_mutex_t add_lock;
   pthread_mutex_t sync_lock;
   pthread_mutex_t checkpoint_lock;
@@ -61,6 +63,7 @@ struct LiveRuntime {
   std::atomic<std::uint32_t> failed;      // a sync failed: nobody knows what the disk has
   std::atomic<std::uint32_t> form;
   std::atomic<std::uint32_t> retired;  // 1: another live file has the name; 2: sealed
+  std::atomic<std::uint32_t> recovered;
 };
 static_assert(sizeof(LiveRuntime) <= page_bytes);
 
@@ -88,7 +91,8 @@ class LiveFile {
 
   static Result<std::unique_ptr<LiveFile>> open(const std::filesystem::path& path,
                                                 const std::optional<SecretKey>& key,
-                                                SharedFile::Access access);
+                                                SharedFile::Access access,
+                                                Secret secret = Secret::needed);
   ~LiveFile();
 
   const LiveHead& head() const { return head_; }
@@ -100,6 +104,9 @@ class LiveFile {
   Result<void> check_sums(const Mark& mark) const;
   // In place: all records since the last checkpoint, without attaching.
   Result<void> each_logged(const Visit& visit) const;
+  // For those who only ask: how many keys it has, and of which form, as long as nobody has it open
+  // to add to it. Reads the log.
+  Result<void> count_at_rest();
   const std::string& name() const { return file_.name(); }
   bool has_its_name() const { return file_.has_its_name(); }
 
@@ -149,9 +156,15 @@ class LiveFile {
   }
   Result<void> checkpoint(const Mark& mark);
 
-  std::uint64_t adds() const { return runtime_->adds.load(std::memory_order_relaxed); }
+  std::uint64_t adds() const {
+    return at_rest_ && !is_recovered() ? at_rest_->adds
+                                       : runtime_->adds.load(std::memory_order_relaxed);
+  }
   void add_adds(std::uint64_t fresh) { runtime_->adds.fetch_add(fresh, std::memory_order_relaxed); }
-  KeyForm form() const { return static_cast<KeyForm>(runtime_->form.load()); }
+  KeyForm form() const {
+    return at_rest_ && !is_recovered() ? at_rest_->form
+                                       : static_cast<KeyForm>(runtime_->form.load());
+  }
   Result<void> settle_form(KeyForm form);
   // Runs have numbers, and last as long as somebody holds their lock.
   std::uint32_t new_run() { return static_cast<std::uint32_t>(runtime_->runs.fetch_add(1)) + 1; }
@@ -165,14 +178,21 @@ class LiveFile {
   std::uint64_t log_bytes() const { return published() - runtime_->start; }
   std::uint64_t epoch() const { return runtime_->epoch; }
   std::uint64_t image_bytes() const { return head_.block.file_bytes; }
+  // And has the payload all that the log has? It does from the first recovery after the system was
+  // started on, since all processes share its bytes. A copy of the file is another file.
+  bool is_recovered() const;
+  // Copied since somebody had it open. If that was while they added, it has pages of different
+  // moments: as little is known of it as after a power cut.
+  bool is_copy() const;
 
  private:
-  LiveFile(SharedFile file, LiveHead head) : file_(std::move(file)), head_(std::move(head)) {}
+  LiveFile(SharedFile file, LiveHead head, Secret secret)
+      : file_(std::move(file)), head_(std::move(head)), secret_(secret) {}
 
   Memory payload() const;  // in place
   Result<LiveHead> read_head() const;
   static Result<std::unique_ptr<LiveFile>> mapped(SharedFile file, LiveHead head,
-                                                  std::uint64_t bytes);
+                                                  std::uint64_t bytes, Secret secret);
   std::uint64_t log_at() const { return head_.block.file_bytes + page_bytes; }
   Result<void> map_log(std::uint64_t file_bytes);
   // The bytes of the region of this epoch.
@@ -196,11 +216,17 @@ class LiveFile {
 
   SharedFile file_;
   LiveHead head_;
+  Secret secret_;
   Memory image_;  // shared
   Memory page_;   // shared: the runtime page, which stays where it is: its locks are held
   Memory log_;    // shared; mapped again when it has grown
   LiveRuntime* runtime_ = nullptr;
   bool attached_ = false;
+  struct AtRest {
+    std::uint64_t adds = 0;
+    KeyForm form = KeyForm::none;
+  };
+  std::optional<AtRest> at_rest_;
 };
 
 }  // namespace bloomery::inline v0::detail

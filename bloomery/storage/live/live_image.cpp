@@ -9,8 +9,9 @@ namespace bloomery::inline v0::detail {
 namespace {
 
 Result<std::shared_ptr<LiveBody>> opened(const std::filesystem::path& path,
-                                         const std::optional<SecretKey>& key) {
-  auto body = LiveBody::open_to_ask(path, {.read_only = true, .key = key}, LiveBody::Sharing::own);
+                                         const std::optional<SecretKey>& key, Secret secret) {
+  auto body =
+      LiveBody::open_to_ask(path, {.read_only = true, .key = key}, LiveBody::Sharing::own, secret);
   if (!body) return body.error();
   return std::shared_ptr<LiveBody>(std::move(*body));
 }
@@ -35,7 +36,7 @@ Result<void> keep(Parts& parts, const std::shared_ptr<LiveBody>& body, Bytes byt
 }  // namespace
 
 Result<Image> live_image(const std::filesystem::path& path, const OpenOptions& options) {
-  const auto body = opened(path, options.key);
+  const auto body = opened(path, options.key, Secret::needed);
   if (!body) return body.error();
   if (options.verify == Verify::checksums)
     if (auto sound = (*body)->verify(); !sound && sound.error().code != Code::unsupported)
@@ -47,7 +48,7 @@ Result<Image> live_image(const std::filesystem::path& path, const OpenOptions& o
 }
 
 Result<VerifiedImage> verified_live(const std::filesystem::path& path) {
-  const auto body = opened(path, {});
+  const auto body = opened(path, {}, Secret::unneeded);
   if (!body) return body.error();
   if (auto sound = (*body)->verify(); !sound) return sound.error();
   auto image = (*body)->image();

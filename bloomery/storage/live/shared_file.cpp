@@ -77,6 +77,9 @@ Result<SharedFile> SharedFile::open(const std::filesystem::path& path, Access ac
                  file.name_ +
                      " is on a network file system, whose files processes cannot change together; "
                      "keep live sets on a local disk"};
+  struct stat facts {};
+  if (::fstat(file.file_.number(), &facts) != 0) return file.refused("read", errno);
+  file.identity_ = {facts.st_dev, facts.st_ino};
   return file;
 }
 
@@ -84,6 +87,7 @@ Result<SharedFile> SharedFile::duplicate() const {
   SharedFile file;
   file.name_ = name_;
   file.access_ = access_;
+  file.identity_ = identity_;
   file.file_ = Descriptor(::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0));
   if (!file.file_.is_open()) return refused("opened again", errno);
   return file;

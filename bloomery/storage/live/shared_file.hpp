@@ -41,6 +41,8 @@ class SharedFile {
   bool has_its_name() const;
   // Whoever made the file may not have synced its name yet.
   Result<void> sync_name() const;
+  // Device and number, which no other file has in this run of the system.
+  const std::array<std::uint64_t, 2>& identity() const { return identity_; }
 
   // Fills all of `into`.
   Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
@@ -70,6 +72,7 @@ class SharedFile {
 
   std::string name_;
   Access access_ = Access::read;
+  std::array<std::uint64_t, 2> identity_ = {};
   Descriptor file_;
 };
 

@@ -43,6 +43,8 @@ struct LiveCreation {
   // A snapshot and a log also of kinds that could lie in shared bytes: what a run added can then be
   // undone (dedup).
   bool followed = false;
+  // Hardened: the secret stays out of the file, and whoever opens it gives it (LiveOptions::key).
+  bool key_is_elsewhere = false;
 };
 
 }  // namespace bloomery::inline v0::detail
