@@ -5,11 +5,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <span>
 #include <system_error>
 #include <utility>
 
 #include <bloomery/image.hpp>
+#include <bloomery/storage/image_source.hpp>
 
 namespace bloomery::inline v0::detail {
 namespace {
@@ -64,11 +67,13 @@ Result<FileWatch> FileWatch::begin(const std::filesystem::path& path) {
         detail::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   } while (!watch.file_.is_open() && errno == EINTR);
   if (!watch.file_.is_open()) return can_not_read(path.string());
+  watch.head_ = watch.head();
+  watch.is_live_ = is_live_image(BytesSource(std::as_bytes(std::span(watch.head_))));
   for (int step = 0; step < 2; ++step) {
     auto facts = facts_of(watch.file_, path.string());
     if (!facts) return facts.error();
     watch.facts_ = *facts;
-    if (step == 0) wait_for_next_step(facts->changed_ns);
+    if (step == 0 && !watch.is_live_) wait_for_next_step(facts->changed_ns);
   }
   watch.head_ = watch.head();
   return watch;
@@ -94,9 +99,23 @@ std::vector<char> FileWatch::head() const {
   return bytes;
 }
 
+Result<void> FileWatch::expect_same_live(const std::string& name, std::uint64_t bytes) const {
+  if (bytes < facts_.bytes) return changed(name, "cut short");
+  const auto now = head();
+  for (const std::size_t slot : {0U, 4096U}) {
+    constexpr std::size_t uuid_at = 40, uuid_bytes = 16;
+    const auto from = static_cast<std::ptrdiff_t>(slot + uuid_at);
+    if (now.size() < head_bytes || head_.size() < head_bytes ||
+        !std::equal(now.begin() + from, now.begin() + from + uuid_bytes, head_.begin() + from))
+      return changed(name, "written to");
+  }
+  return {};
+}
+
 Result<void> FileWatch::expect_unchanged(const std::string& name) const {
   const auto now = facts_of(file_, name);
   if (!now) return now.error();
+  if (is_live_) return expect_same_live(name, now->bytes);
   if (now->bytes != facts_.bytes)
     return changed(name, now->bytes < facts_.bytes ? "cut short" : "made longer");
   if (now->modified_ns != facts_.modified_ns) return changed(name, "written to");

@@ -9,6 +9,8 @@
 // Noted are length, times and the first 8 KiB, which in an image hold the sums of all the rest. A
 // file that is replaced under its name (as every command here does it) does not count as changed:
 // a program that has the old one mapped keeps it. Only writes to the file itself count.
+// A live file (live.hpp) is changed by those who add to it; only when it is cut, or becomes another
+// set, does it count as changed.
 // Limits:  the times of a file move in steps of some milliseconds; begin() waits until the step of
 //          the last change is over, at most 20 ms. What is written through a shared mapping of
 //          somebody else moves the times only when the system gets to it.
@@ -48,10 +50,12 @@ class FileWatch {
   };
   static Result<Facts> facts_of(const detail::Descriptor& file, const std::string& name);
   std::vector<char> head() const;
+  Result<void> expect_same_live(const std::string& name, std::uint64_t bytes) const;
 
   detail::Descriptor file_;
   Facts facts_;
   std::vector<char> head_;
+  bool is_live_ = false;
 };
 
 }  // namespace bloomery::inline v0::detail

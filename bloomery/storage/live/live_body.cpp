@@ -359,7 +359,7 @@ Result<void> LiveBody::as_promised() {
 }
 
 Result<std::size_t> LiveBody::remove(const AnyInputs& inputs, bool* removed) {
-  if (in_place()) return not_live("forget keys in place");
+  if (in_place() && row().removes) return not_live("forget keys in place");
   if (options_.read_only || size_of(inputs) == 0 || !row().removes)
     return options_.read_only
                ? Result<std::size_t>(

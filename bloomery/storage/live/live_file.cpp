@@ -9,6 +9,7 @@
 
 #include <bloomery/detail/hash/xxh3.hpp>
 #include <bloomery/storage/image_layout.hpp>
+#include <bloomery/storage/live/live_image.hpp>
 
 namespace bloomery::inline v0::detail {
 namespace {
@@ -187,6 +188,30 @@ void LiveFile::expect_runs_from(std::uint32_t run) {
   std::uint64_t newest = runtime_->runs;
   while (newest < run && !runtime_->runs.compare_exchange_weak(newest, run)) {
   }
+}
+
+Result<LiveFacts> LiveFile::facts() const {
+  const auto head = read_head();
+  if (!head) return head.error();
+  const LiveFields& live = head->block.live;
+  LiveFacts facts{.in_place = in_place()};
+  const bool in_use = file_.is_attached();
+  if (in_use || live.boot != Boot{})
+    facts.state = in_use ? LiveFacts::State::in_use : LiveFacts::State::cut;
+  const Visit count = [&](const LogRecord& record) -> Result<void> {
+    facts.log_bytes += record.bytes();
+    if (record.op == LogOp::add) facts.log_keys += record.keys;
+    return {};
+  };
+  for (const std::uint64_t epoch : {live.epoch, live.epoch + 1}) {
+    if (epoch != live.epoch && !in_place()) break;
+    const auto counted = each_record(region(epoch), seal(epoch), count);
+    if (!counted) return counted.error();
+  }
+  const std::uint64_t durable = runtime_->durable, published = runtime_->published;
+  if (facts.state != LiveFacts::State::closed && is_ready() && durable < published)
+    facts.unsynced_bytes = published - durable;
+  return facts;
 }
 
 Result<void> LiveFile::count_at_rest() {

@@ -84,6 +84,8 @@ class RobustLock {
   bool was_left_ = false;
 };
 
+struct LiveFacts;  // live_image.hpp
+
 class LiveFile {
  public:
   using Visit = std::function<Result<void>(const LogRecord&)>;
@@ -104,6 +106,7 @@ class LiveFile {
   Result<void> check_sums(const Mark& mark) const;
   // In place: all records since the last checkpoint, without attaching.
   Result<void> each_logged(const Visit& visit) const;
+  Result<LiveFacts> facts() const;
   // For those who only ask: how many keys it has, and of which form, as long as nobody has it open
   // to add to it. Reads the log.
   Result<void> count_at_rest();

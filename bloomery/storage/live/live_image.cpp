@@ -3,7 +3,10 @@
 #include <memory>
 #include <utility>
 
+#include <bloomery/storage/image_source.hpp>
 #include <bloomery/storage/live/live_body.hpp>
+#include <bloomery/storage/live/live_file.hpp>
+#include <bloomery/storage/stored_source.hpp>
 
 namespace bloomery::inline v0::detail {
 namespace {
@@ -57,6 +60,27 @@ Result<VerifiedImage> verified_live(const std::filesystem::path& path) {
   std::error_code unseen;
   return VerifiedImage{std::filesystem::file_size(path, unseen), std::move(image->parts),
                        std::move(image->rules)};
+}
+
+Result<LiveFacts> live_facts(const std::filesystem::path& path) {
+  const auto file = LiveFile::open(path, {}, SharedFile::Access::read, Secret::unneeded);
+  if (!file) return file.error();
+  return (*file)->facts();
+}
+
+Result<LiveReplacement> LiveReplacement::begin(const std::filesystem::path& path) {
+  LiveReplacement replacement;
+  const auto stored = StoredFile::open(path);
+  if (!stored || !is_live_image(StoredSource(*stored))) return replacement;
+  auto file = SharedFile::open(path, SharedFile::Access::change);
+  if (!file) return file.error();
+  if (auto locked = file->lock_door(); !locked) return locked.error();
+  if (file->is_attached())
+    return Error{Code::exists, path.string() +
+                                   " is a live set that another program has open; end that "
+                                   "program, or seal the set first"};
+  replacement.file_.emplace(std::move(*file));
+  return replacement;
 }
 
 }  // namespace bloomery::inline v0::detail

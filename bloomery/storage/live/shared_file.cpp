@@ -39,6 +39,16 @@ int lock(int file, off_t at, short type, int command) {
   return unless_interrupted([&] { return ::fcntl(file, command, &range); });
 }
 
+// By another open file.
+bool is_held(int file, off_t at) {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = at;
+  range.l_len = 1;
+  return ::fcntl(file, F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
+}
+
 // Names as they are in linux/magic.h and the sources of the file systems.
 bool shares_pages(int file) {
   struct statfs facts {};
@@ -220,13 +230,10 @@ Result<void> SharedFile::hold_run(std::uint32_t run) const {
   return {};
 }
 
+bool SharedFile::is_attached() const { return is_held(file_.number(), attached_at); }
+
 bool SharedFile::is_run_held(std::uint32_t run) const {
-  struct flock range {};
-  range.l_type = F_WRLCK;
-  range.l_whence = SEEK_SET;
-  range.l_start = runs_at + run;
-  range.l_len = 1;
-  return ::fcntl(file_.number(), F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
+  return is_held(file_.number(), runs_at + run);
 }
 
 namespace {

@@ -63,6 +63,8 @@ class SharedFile {
   Result<bool> attach_alone() const;
   // With the door locked: true if nobody but this file is attached.
   bool is_alone() const;
+  // Is anybody attached, in whatever process? Asked by a file that is not.
+  bool is_attached() const;
   // A number that only one open file holds at a time, as long as its process lives.
   Result<void> hold_run(std::uint32_t run) const;
   bool is_run_held(std::uint32_t run) const;

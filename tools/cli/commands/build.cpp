@@ -96,6 +96,12 @@ Redis Cluster, where any number of programs may use it at once: it is built here
 and sent in one go; with --force it takes the place of the one that is there, for
 everybody at the same moment. Its kind is blocked.
 
+--live makes a live set: any number of programs add to it and ask it at once, a
+key that was added survives the end of whoever added it, and adding costs what is
+added (`bloomery add`), not what the set holds. `bloomery seal` makes an ordinary set
+file of it. Plan it for all keys that will come with -n; kinds built at once cannot
+be live.
+
 A set that gets more keys than planned is written all the same, with a warning;
 --strict makes that exit code 3.
 
@@ -117,6 +123,7 @@ Examples:
   bloomery build -o phones.map --kind bitmap --range 0..99999999 phones.txt
   bloomery build -o today.bloom --like yesterday.bloom today.txt
   bloomery build -o spam.bloom --allow customers.txt spammers.txt
+  bloomery build --live -n 100M -o seen.live urls.txt
   bloomery build -o redis://localhost/0/blocked blocked.txt
 )";
 
@@ -520,7 +527,7 @@ Exit run(const BuildFlags& flags, Messages& messages) {
   using Clock = std::chrono::steady_clock;
   obey(flags.speech, messages);
   const Order order = order_of(flags);
-  std::optional<FileLock> lock;  // whoever changes the file that is replaced waits
+  std::optional<PlaceLock> lock;  // whoever changes the file that is replaced waits
   if (order.remote) {
     expect_uploadable(*flags.output.path, flags.output.force);
   } else {
@@ -538,6 +545,8 @@ Exit run(const BuildFlags& flags, Messages& messages) {
     const Overwrite overwrite = flags.output.force ? Overwrite::replace : Overwrite::refuse;
     if (order.remote)
       file = upload_set(path, file, overwrite);
+    else if (flags.live)
+      save_live(path, file, overwrite);
     else
       save_set(path, file, overwrite);
   }

@@ -91,6 +91,8 @@ Flags build_flags(BuildFlags& flags) {
       {"--multiset", "",
        "cuckoo: a line that comes again is one more copy, to be removed by itself",
        &flags.multiset},
+      {"--live", "", "a live set: programs add to it and ask it at once, and nothing is rewritten",
+       &flags.live},
       {"--shards", "N", "sharded: how many; each at most 64 KiB by default", &flags.shards},
       {"--like", "F", "kind, size, hash and key rules of this set file", &flags.like},
       {"--allow", "FILE",
@@ -164,6 +166,13 @@ Order planned_order(const BuildFlags& flags) {
 Order order_of(const BuildFlags& flags) {
   Order order = planned_order(flags);
   if (flags.multiset) expect_copies(*order.row);
+  if (flags.live && order.remote)
+    refuse("--live is for files; a set on a Redis server is shared anyway; leave it out");
+  if (flags.live && (order.row->built || order.row->two_lists))
+    refuse(
+        fmt::format("a {} set is built from all its lines and takes no more, so it cannot be live; "
+                    "leave --live out, or choose a kind that can be added to, such as blocked",
+                    order.row->id.name));
   return order;
 }
 

@@ -24,6 +24,7 @@ struct BuildFlags {
   Word most_count;
   bool removable = false;
   bool multiset = false;
+  bool live = false;
   std::vector<std::string> allow;
   LineFlags lines;
   KeyFlags keys;

@@ -1,9 +1,11 @@
 // bloomery add, bloomery remove: change a set file by lines.
 //
 //    lock F --> open F (a copy) --> add or remove every line --> save under F's name
+//    live:      open F as it is --> add or remove every line --> one sync
 //
 // If the set is wrong: F stays the old file until the new one is whole, whatever happens between;
-//          a refused line (no integer, a full set) leaves F as it was.
+//          a refused line (no integer, a full set) leaves F as it was. A live set has every line
+//          at once, also those before one that is refused.
 #include <fmt/format.h>
 
 #include <array>
@@ -12,6 +14,7 @@
 #include <optional>
 
 #include <bloomery/any_set.hpp>
+#include <bloomery/live.hpp>
 #include <bloomery/text/lines.hpp>
 
 #include <tools/cli/flags/flags.hpp>
@@ -25,6 +28,7 @@
 #include <tools/cli/report/report.hpp>
 #include <tools/cli/report/units.hpp>
 #include <tools/cli/sets/file_lock.hpp>
+#include <tools/cli/sets/live_file.hpp>
 #include <tools/cli/sets/remote_set.hpp>
 #include <tools/cli/sets/set_file.hpp>
 
@@ -55,6 +59,12 @@ F may be a set on a Redis server, redis://[:password@]host[:port]/database/name,
 that others use at the same time: lines are in it at once, also those before an
 error. The report then has in_doubt too: lines whose answer was lost with a
 connection.
+
+F may be a live set (build --live), which others add to and ask at the same time:
+lines are in it at once, also those before an error, and survive a kill; when the
+command ends, all of them are on the disk. It is not read and not written again, so
+the report has no keys_estimated and no fill, and rate_now is computed from keys. A
+program that was killed before is made up for, which a line on standard error tells.
 
 A cuckoo set gets one copy of each line, however often it comes in this run, beside
 those it has; --multiset makes every line a copy, to be removed by itself. Eight
@@ -87,7 +97,9 @@ computed from the lines that were absent. With --strict F then stays as it was, 
 the exit code is 3.
 
 F is replaced in one step when all lines are done: a run that fails or is killed
-leaves it as it was. Two that change F at the same time wait for each other.
+leaves it as it was. Two that change F at the same time wait for each other. Of a
+live set of kind counting, cuckoo or spectral lines are removed at once; an exact map
+must be sealed first.
 
 The report on standard output: that of build, with lines_in, removed, absent and
 expected_false (removed, and probably never added); with --skip-bad bad_in, of a
@@ -138,23 +150,29 @@ class Change {
  public:
   Change(const ChangeFlags& flags, std::string_view command, Messages& messages)
       : flags_(flags), messages_(messages) {
-    if (!is_remote(flags.set)) {
+    if (is_live(flags.set))
+      open_live();
+    else if (!is_remote(flags.set)) {
       lock_.emplace(flags.set, messages);
       // Of a file that cannot be watched the next line says why.
       if (auto watch = FileWatch::begin(flags.set)) watch_.emplace(std::move(*watch));
     }
-    file_.emplace(opened());
-    expect_line_keys(file_->set, flags.set);
+    if (!live_) file_.emplace(opened());
+    expect_line_keys(set(), flags.set);
     expect_lines(flags.files);
     expect_input(flags.files, fmt::format("{} F", command));
-    if (!is_remote(flags.set)) expect_creatable(flags.set, true);
+    if (!live_ && !is_remote(flags.set)) expect_creatable(flags.set, true);
   }
 
-  AnySet& set() { return file_->set; }
-  const RedisSet* remote() const { return file_->remote.get(); }
-  // A set without keys may get those of any source.
+  AnySet& set() { return live_ ? live_->set() : file_->set; }
+  const AnySet& set() const { return live_ ? live_->set() : file_->set; }
+  const RedisSet* remote() const { return file_ ? file_->remote.get() : nullptr; }
+  bool live() const { return live_.has_value(); }
+  // Of a live set by the formula: its bits are not read.
+  double rate_now() const { return live_ ? set().expected_rate_now() : measured(set()).rate_now(); }
+  // A set without keys may get those of any source. What a live file says of it stays.
   void note_source() {
-    if (set().adds() > 0 || file_->remote) return;
+    if (live_ || set().adds() > 0 || file_->remote) return;
     const FieldCutter cutter = cutter_of(flags_.keys);
     const std::string source =
         source_text(cutter, line_rules_of(flags_.lines, cutter), WholeLines::list);
@@ -163,6 +181,7 @@ class Change {
   }
   // What was added to a set on a server is there already.
   void save() {
+    if (live_) return close_live();
     if (file_->remote) return file_->remote->tell_adds().value();
     const Progress writing(messages_, progress_wanted(flags_), Phase{"writing " + flags_.set});
     save_set(flags_.set, *file_, Overwrite::replace, [this] { return check_ours(); });
@@ -170,7 +189,7 @@ class Change {
   // The rest of the report is the verb's.
   Report described(std::uint64_t lines, const SetLines& keys) const {
     Report report;
-    describe(report, file_->set);
+    describe(report, set(), live_ ? FactsFrom::adds : FactsFrom::bits);
     report.count("lines_in", lines);
     report_keys(report, keys.keys());
     return report;
@@ -187,6 +206,25 @@ class Change {
     const Progress reading(messages_, progress_wanted(flags_), Phase{"reading " + flags_.set});
     return is_remote(flags_.set) ? open_live_set(flags_.set, flags_.key_file, Verify::checksums)
                                  : open_set_to_change(flags_.set, flags_.key_file);
+  }
+  void open_live() {
+    note_input(flags_.set);
+    LiveOptions options{.durability = Durability::none};
+    if (flags_.key_file) options.key = read_key_file(*flags_.key_file);
+    reading_.emplace(flags_.set);
+    auto live = AnyLiveSet::open(flags_.set, options);
+    if (!live) refuse_file(flags_.set, live.error());
+    if (flags_.key_file && live->set().hasher().mode() != HashMode::hardened)
+      refuse(fmt::format("{} is not hardened and has no secret key; leave --key-file out",
+                         flags_.set));
+    live_.emplace(std::move(*live));
+    if (live_->recovery().was_cut) messages_.plain(recovered_line(flags_.set, live_->recovery()));
+  }
+  void close_live() {
+    const Progress writing(messages_, progress_wanted(flags_), Phase{"syncing " + flags_.set});
+    if (auto synced = live_->sync(); !synced) refuse_file(flags_.set, synced.error());
+    if (auto closed = live_->close(); !closed) refuse_file(flags_.set, closed.error());
+    note_saved(flags_.set);
   }
   // Nothing is saved over what somebody else has put there or written to it.
   Result<void> check_ours() const {
@@ -205,6 +243,9 @@ class Change {
   std::optional<FileLock> lock_;
   std::optional<FileWatch> watch_;
   std::optional<SetFile> file_;
+  // Either that or this.
+  std::optional<ReadingSet> reading_;
+  std::optional<AnyLiveSet> live_;
 };
 
 Exit run_add(const ChangeFlags& flags, Messages& messages) {
@@ -226,6 +267,11 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
   const std::uint64_t lines =
       each_key_batch(flags, set_lines, messages, [&](auto keys, const Inputs& inputs) {
         const auto added = set.add_all(once.first_ones(keys));
+        if (!added && added.error().code == Code::full && change.live())
+          refuse(
+              fmt::format("{}: the set is full; a line from {} on of {} found no room, and those "
+                          "before it are in the set: build a larger one",
+                          flags.set, inputs.first_line(), inputs.name()));
         if (!added && added.error().code == Code::full)
           refuse(
               fmt::format("{}: the set is full; a line from {} on of {} found no room. {} is as "
@@ -241,11 +287,11 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
             "for. Build "
             "a larger set{}",
             flags.set, was_overfull ? "was overfull before" : "is overfull now",
-            print_count(set.capacity()), print_rate(measured(set).rate_now()),
+            print_count(set.capacity()), print_rate(change.rate_now()),
             print_rate(set.rate_asked()),
             change.remote() != nullptr ? "" : ", or one of kind scalable"));
       });
-  if (lines > 0) change.save();
+  if (lines > 0 || change.live()) change.save();
   warn_empty(messages, set_lines.keys(), set_lines.keys().empty(), "not added", "adds it");
   if (change.remote() != nullptr)
     warn_in_doubt(*change.remote(), "they are in the set now", messages);
@@ -275,6 +321,9 @@ Error naming_the_flag(Error error) {
 Exit run_remove(const ChangeFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   Change change(flags, "remove", messages);
+  if (change.live() && flags.strict)
+    refuse(fmt::format("{} is a live set, from which lines are removed at once; leave --strict out",
+                       flags.set));
   AnySet& set = change.set();
   // A kind that cannot says so also when no line comes.
   if (set.input() == InputForm::hashed)
@@ -283,9 +332,7 @@ Exit run_remove(const ChangeFlags& flags, Messages& messages) {
   AskedLines asked;
   // Before: what is removed takes bits away.
   const bool overfull = set.overfull();
-  const double rate = set.exact() ? 0
-                      : overfull  ? measured(set).rate_now()
-                                  : set.expected_rate_now();
+  const double rate = set.exact() ? 0 : overfull ? change.rate_now() : set.expected_rate_now();
   SetLines set_lines(set, flags.set, flags.keys);
   const std::uint64_t lines =
       each_key_batch(flags, set_lines, messages, [&](auto keys, const Inputs&) {
@@ -300,7 +347,7 @@ Exit run_remove(const ChangeFlags& flags, Messages& messages) {
   const bool keep = flags.strict && found.worth_telling();
   if (found.worth_telling()) warn_of_strangers(found, asked.matched, keep, messages);
   if (keep) return Exit::overfull;
-  if (asked.matched > 0) change.save();
+  if (asked.matched > 0 || change.live()) change.save();
   const InputKeys& keys = set_lines.keys();
   warn_empty(messages, keys, keys.empty(), "skipped", "removes it");
   if (asked.absent() > 0)

@@ -88,7 +88,9 @@ be read only once, the lines in question are kept in memory. If LIST is not the 
 of F, members that it lacks are taken for false positives.
 
 F is read with all its checksums first; --trust skips those of the payload, for
-an instant start with a large file that was verified before.
+an instant start with a large file that was verified before. Those of a live set
+are skipped anyway, and it may be added to meanwhile: a line that comes later may
+find what was added since the start.
 
 Exit codes, as grep: 0 something was printed (or would have been, with -q or
 -c), 1 nothing, 2 error; 3, with --strict, half a line or more is probably wrong.
@@ -456,9 +458,8 @@ Exit run(const CheckFlags& flags, Messages& messages) {
   expect_stdin_once(paths, inputs_of(flags));
   const auto start = Clock::now();
   Progress opening(messages, flags.quiet ? When::never : progress_of(flags.speech), Phase{"sets"});
-  const Verify verify = flags.trust ? Verify::header : Verify::checksums;
   AskedSets sets(
-      paths, {flags.key_file, flags.keys, flags.lines, verify},
+      paths, {flags.key_file, flags.keys, flags.lines, flags.trust},
       [&](const std::string& path) { opening.rename("reading " + path); }, messages);
   opening.finish();
   for (const auto& one : sets.each()) warn_if_overfull(one->file.set, one->name, messages);

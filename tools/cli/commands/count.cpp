@@ -126,14 +126,13 @@ FalseMatches false_matches(const CountFlags& flags, const AnySet& set, const Fou
 Exit run(const CountFlags& flags, Messages& messages) {
   using Clock = std::chrono::steady_clock;
   obey(flags.speech, messages);
-  const Verify verify = flags.trust ? Verify::header : Verify::checksums;
   Progress opening(messages, progress_of(flags.speech), Phase{"reading " + flags.set});
   if (is_list(flags.set))
     refuse(fmt::format(
         "{0} is not a set file; of a list of lines 'bloomery build --kind spectral -o F "
         "{0}' makes a set that counts, and 'bloomery dedup --count {0}' counts them",
         flags.set));
-  const SetFile file = open_set(flags.set, flags.key_file, verify);
+  const SetFile file = open_set(flags.set, flags.key_file, verify_of(flags.set, flags.trust));
   opening.finish();
   if (!AnySet::find_row(file.set.kind().name)->counts)
     refuse(

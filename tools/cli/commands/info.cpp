@@ -8,6 +8,8 @@
 #include <memory>
 
 #include <bloomery/any_set.hpp>
+#include <bloomery/live.hpp>
+#include <bloomery/storage/live/live_image.hpp>
 
 #include <tools/cli/flags/flags.hpp>
 #include <tools/cli/report/progress.hpp>
@@ -45,6 +47,12 @@ constexpr const char* story = R"(The file is read with all its checksums first.
   allowed         keys of the allow list of a cascade
   exceptions      those of them that its filter matches: they are listed, and let pass
   made from       which part of a line the keys are, as flags; of states always there
+  live            the set is live (bloomery build --live): programs add to it at once
+  live state      closed; in use; or cut: a program that had it open was killed, and
+                  the next one that adds or seals recovers what it had added
+  live layout     in place: all share its bytes; log: each has a copy and follows
+  log keys        keys, and log size bytes, that were added since the last checkpoint
+  unsynced size   of those bytes, what a power cut now would lose at most
   stuck counters  that reached their end and are never lowered again
 
 --measure asks the set about strangers, random texts of 16 bytes from --seed, and
@@ -141,6 +149,25 @@ void measure(Report& report, const AnySet& set, const MeasureOrder& order, const
   report.count("measured_seed", order.seed);
 }
 
+std::string_view word_of(detail::LiveFacts::State state) {
+  switch (state) {
+    case detail::LiveFacts::State::closed: return "closed";
+    case detail::LiveFacts::State::in_use: return "in use";
+    case detail::LiveFacts::State::cut: break;
+  }
+  return "cut";
+}
+
+void describe_live(Report& report, const std::string& path) {
+  const detail::LiveFacts facts = detail::live_facts(path).value();
+  report.flag("live", true);
+  report.text("live_state", std::string(word_of(facts.state)));
+  report.text("live_layout", facts.in_place ? "in place" : "log");
+  report.count("log_keys", facts.log_keys);
+  report.bytes("log_bytes", facts.log_bytes);
+  report.bytes("unsynced_bytes", facts.unsynced_bytes);
+}
+
 Exit run(const InfoFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   const MeasureOrder order = measure_order(flags);
@@ -174,6 +201,7 @@ Exit run(const InfoFlags& flags, Messages& messages) {
     if (failed) refuse(fmt::format("{} cannot be looked at: {}", flags.set, failed.message()));
     report.bytes("file_bytes", bytes);
     report.text("uuid", hexadecimal(file.uuid));
+    if (is_live(flags.set)) describe_live(report, flags.set);
   }
   print_out(flags.speech.json ? report.as_json() : report.as_text());
   return Exit::good;

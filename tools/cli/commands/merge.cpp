@@ -117,7 +117,7 @@ Exit run_merge(const MergeFlags& flags, Messages& messages) {
   const Operation operation = operation_named(flags.operation);
   if (flags.sets.size() < 2) refuse("merge needs two set files or more after the operation");
   const std::string path = set_output(flags.make.output, "merge");
-  const FileLock lock(path, messages);  // it may be one of the sets that are read
+  const PlaceLock lock(path, messages);  // it may be one of the sets that are read
   Progress progress(messages, progress_wanted(flags.make), Phase{"reading " + flags.sets[0]});
   SetFile merged = open_set(flags.sets[0], flags.make.key_file, Verify::checksums);
   for (std::size_t i = 1; i < flags.sets.size(); ++i) {
@@ -174,7 +174,7 @@ Exit run_fold(const FoldFlags& flags, Messages& messages) {
   obey(flags.make.speech, messages);
   const auto start = std::chrono::steady_clock::now();
   const std::string path = set_output(flags.make.output, "fold");
-  const FileLock lock(path, messages);  // it may be the set that is read
+  const PlaceLock lock(path, messages);  // it may be the set that is read
   Progress progress(messages, progress_wanted(flags.make), Phase{"reading " + flags.set});
   const SetFile file = open_set(flags.set, flags.make.key_file, Verify::checksums);
   const double rate =

@@ -29,7 +29,9 @@ struct VerifyFlags {
 constexpr const char* story =
     R"(Checks the header, the directory, every checksum, and that the parts fit each
 other. Checksums show damage, not malice: whoever can write the file can write
-the sums too. All files are looked at, also after a bad one. Hardened sets need
+the sums too. Of a live set the parts that were added to since its last checkpoint
+have no checksum; what its log has of them is checked. All files are looked at, also
+after a bad one. Hardened sets need
 no key file for this.
 
 Exit codes: 0 all are good, 2 one is not.

@@ -43,7 +43,8 @@ AskedSets::AskedSets(const std::vector<std::string>& paths, const AskFlags& flag
     const bool with_key = key_file && (paths.size() == 1 || hardened(path));
     key_used |= with_key;
     sets_.push_back(std::make_unique<One>(
-        path, open_live_set(path, with_key ? key_file : Word(), flags.verify), flags.keys));
+        path, open_live_set(path, with_key ? key_file : Word(), verify_of(path, flags.trust)),
+        flags.keys));
     expect_line_keys(sets_.back()->file.set, path);
   }
   if (key_file && !key_used)

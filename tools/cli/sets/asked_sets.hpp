@@ -2,7 +2,7 @@
 // normalisation, text or integers. Which part of a line is the key, the flags say for all. A plain
 // text list is as good as a set (list_set.hpp).
 //
-//    AskedSets sets(paths, {key_file, keys, lines, Verify::checksums}, reading, messages);
+//    AskedSets sets(paths, {key_file, keys, lines, false}, reading, messages);
 //    sets.ask(batch, inputs);      then sets.any()[i], and sets.each()[s].answers[i]
 //
 // If the set is wrong: a stranger is in one of n sets more often than in one alone; the chances add
@@ -30,7 +30,7 @@ struct AskFlags {
   const Word& key_file;
   const KeyFlags& keys;
   const LineFlags& lines;
-  Verify verify;
+  bool trust;  // skip the checksums of payloads
 };
 
 class AskedSets {

@@ -64,6 +64,9 @@ bool FileLock::holds(const std::string& path) const {
   return held_.is_open() && is_current(path, held_.number());
 }
 
+PlaceLock::PlaceLock(const std::string& path, Messages& messages)
+    : lock_(path, messages), live_(detail::LiveReplacement::begin(path).value()) {}
+
 DirectoryLock::DirectoryLock(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path();
   held_ = detail::Descriptor(

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <bloomery/file.hpp>
+#include <bloomery/storage/live/live_image.hpp>
 #include <tools/inside.hpp>
 
 #include <tools/cli/report/messages.hpp>
@@ -29,6 +30,18 @@ class FileLock {
 
  private:
   detail::Descriptor held_;
+};
+
+// Held by those who make a set file under this name, from before they read what they make it of.
+// A live set under the name must not be open anywhere, and is not opened while this is held: what
+// is added to a file that loses its name would be lost.
+class PlaceLock {
+ public:
+  PlaceLock(const std::string& path, Messages& messages);
+
+ private:
+  FileLock lock_;
+  detail::LiveReplacement live_;
 };
 
 // Held for the moment in which a file is made that is not there yet: of two that make it at once

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 
+#include <bloomery/live.hpp>
 #include <bloomery/text/decompress.hpp>
 
 #include <tools/cli/input/inputs.hpp>
@@ -123,8 +124,20 @@ Image image_of(const SetFile& file) {
 void save_set(const std::string& path, const SetFile& file, Overwrite overwrite,
               const std::function<Result<void>()>& before_commit) {
   save_image(path, image_of(file), {overwrite, before_commit}).value();
-  saved_last() = path;
+  note_saved(path);
 }
+
+void save_live(const std::string& path, const SetFile& file, Overwrite overwrite) {
+  create_live(path, file.set, {.overwrite = overwrite, .key_is_elsewhere = file.key_is_elsewhere})
+      .value();
+  note_saved(path);
+}
+
+Verify verify_of(const std::string& path, bool trust) {
+  return trust || is_live(path) ? Verify::header : Verify::checksums;
+}
+
+void note_saved(const std::string& path) { saved_last() = path; }
 
 const std::string& last_saved() { return saved_last(); }
 
@@ -145,22 +158,25 @@ std::string hash_name(const AnySet& set) {
   return set.hasher().mode() == HashMode::hardened ? "siphash-1-3" : "xxh3-64";
 }
 
-void describe(Report& report, const AnySet& set) {
+void describe(Report& report, const AnySet& set, FactsFrom from) {
+  const bool bits = from == FactsFrom::bits;
   const auto keys = static_cast<double>(set.adds());
   report.text("kind", std::string(set.kind().name));
   report.count("keys", set.adds());
-  const double estimated = measured(set).estimate();
-  if (std::isfinite(estimated))
-    report.count("keys_estimated", static_cast<std::uint64_t>(std::llround(estimated)));
-  else
-    report.real("keys_estimated", estimated);
+  if (bits) {
+    const double estimated = measured(set).estimate();
+    if (std::isfinite(estimated))
+      report.count("keys_estimated", static_cast<std::uint64_t>(std::llround(estimated)));
+    else
+      report.real("keys_estimated", estimated);
+  }
   report.count("capacity", set.capacity());
   report.bytes("bytes", set.bytes());
   report.real("bits_per_key", keys > 0 ? static_cast<double>(set.bytes()) * 8 / keys
                                        : std::numeric_limits<double>::quiet_NaN());
-  report.real("fill", set.fill_ratio());
+  if (bits) report.real("fill", set.fill_ratio());
   report.rate("rate_asked", set.rate_asked());
-  report.rate("rate_now", set.rate_now());
+  report.rate("rate_now", bits ? set.rate_now() : set.expected_rate_now());
   report.text("hash", hash_name(set));
   report.flag("hardened",
               set.input() == InputForm::hashed && set.hasher().mode() == HashMode::hardened);

@@ -43,12 +43,19 @@ SetFile open_set_to_change(const std::string& path, const Word& key_file);
 
 // The set with what the file knows beside it, as it is saved. Borrows from the set.
 Image image_of(const SetFile& file);
+// Every byte is summed first, but with --trust, and of a live file: its open is quick, and `verify`
+// looks at the rest.
+Verify verify_of(const std::string& path, bool trust);
 // Under this name, in one step.
 void save_set(const std::string& path, const SetFile& file, Overwrite overwrite,
               const std::function<Result<void>()>& before_commit = check_mapped_sets);
 
+// The same as a live file.
+void save_live(const std::string& path, const SetFile& file, Overwrite overwrite);
+
 // The set file that this program has saved last, or nothing.
 const std::string& last_saved();
+void note_saved(const std::string& path);
 
 // The set, whose estimate(), rate_now() and fill_ratio() are then known: a server that does not
 // answer is refused here.
@@ -62,7 +69,9 @@ std::string hash_name(const AnySet& set);
 
 // What build and info both tell: kind, keys, keys_estimated, capacity, bytes, bits_per_key, fill,
 // rate_asked, rate_now, hash, hardened; of a cascade allowed and exceptions. bits_per_key counts
-// the keys that are in the set.
-void describe(Report& report, const AnySet& set);
+// the keys that are in the set. From adds: what can be told without reading the set; no
+// keys_estimated and no fill then, and rate_now by the formula.
+enum class FactsFrom { bits, adds };
+void describe(Report& report, const AnySet& set, FactsFrom from = FactsFrom::bits);
 
 }  // namespace bloomery::cli

@@ -1,0 +1,28 @@
+#include "live_file.hpp"
+
+#include <fmt/format.h>
+
+#include <tools/cli/report/units.hpp>
+
+namespace bloomery::cli {
+
+std::string recovered_line(const std::string& path, const Recovery& recovery) {
+  std::string line = fmt::format(
+      "bloomery: {} was not closed {}; its log has {} keys in {} records, all in the set", path,
+      recovery.lost_power ? "when the system stopped" : "by the program that had it open last",
+      print_count(recovery.keys), print_count(recovery.records));
+  if (recovery.summed_bytes > 0)
+    line += fmt::format("; checksums of {} were taken again", print_bytes(recovery.summed_bytes));
+  return line + "\n";
+}
+
+void describe(Report& report, const Recovery& recovery) {
+  report.flag("was_cut", recovery.was_cut);
+  report.flag("lost_power", recovery.lost_power);
+  // One that was closed is read from its log as well, but nothing was lost that came back.
+  report.count("recovered_records", recovery.was_cut ? recovery.records : 0);
+  report.count("recovered_keys", recovery.was_cut ? recovery.keys : 0);
+  report.bytes("summed_bytes", recovery.summed_bytes);
+}
+
+}  // namespace bloomery::cli
