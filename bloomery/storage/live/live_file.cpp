@@ -321,6 +321,9 @@ Result<Recovery> LiveFile::recover(const Visit& visit, const Mark& mark) {
   if (auto sound = check_image_bytes(name(), head_, std::as_const(image_).bytes(), closed); !sound)
     return sound.error();
   if (same_run && in_place() && is_ready()) settle_intent();
+  // Every bit that is in the log is in the payload, which all processes share: they have ended, the
+  // system has not.
+  const bool has_all = in_place() && is_recovered();
   const std::uint32_t retired = same_run && is_ready() ? runtime_->retired.load() : 0;
   make_ready(live);
   runtime_->retired = retired;
@@ -334,7 +337,7 @@ Result<Recovery> LiveFile::recover(const Visit& visit, const Mark& mark) {
     newest_epoch = std::max(newest_epoch, record.epoch);
     runtime_->runs = std::max<std::uint64_t>(runtime_->runs, record.run);
     if (in_place() && record.op == LogOp::add) add_adds(record.keys);
-    return visit(record);
+    return has_all ? Result<void>() : visit(record);
   };
   const auto first = each_record(region(live.epoch), seal(live.epoch), again);
   if (!first) return first.error();

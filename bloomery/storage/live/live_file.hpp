@@ -114,7 +114,7 @@ class LiveFile {
   bool has_its_name() const { return file_.has_its_name(); }
 
   // Joins those who have it open. Alone, and before anybody else may join, first recovers; visit
-  // gets each record of the log. In place: only if alone, since the payload has all otherwise.
+  // gets each record of the log. In place: only if the payload may lack some of them.
   Result<Recovery> attach(const Visit& visit, const Mark& mark);
   // The last one leaves a file that says that it was closed.
   Result<void> detach(const Mark& mark);
