@@ -23,9 +23,9 @@ from pathlib import Path
 from transcript_test import SECONDS_PER_COMMAND, binary_to_test, lines_match, split, stage
 
 SOURCE = Path(__file__).resolve().parents[3]
-PAPERS = ("README.md", "docs/cli.md", "docs/scale.md")
+PAPERS = ("README.md", "docs/cli.md", "docs/live.md", "docs/scale.md")
 # Papers must not lose their examples unnoticed: a fence that is misread would test nothing.
-LEAST_EXAMPLES = {"README.md": 7, "docs/cli.md": 100, "docs/scale.md": 4}
+LEAST_EXAMPLES = {"README.md": 7, "docs/cli.md": 100, "docs/live.md": 4, "docs/scale.md": 4}
 REPORTED_TIME = re.compile(r"((?:mb per second|seconds) +)[0-9.,]+((?: m?s)?)")
 
 

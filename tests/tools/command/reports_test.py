@@ -80,6 +80,8 @@ class Reports(unittest.TestCase):
         self.report("build", "--json", "--like", "a.set", "-o", "b.set", "lines")
         self.report("build", "--json", "--kind", "counting", "-o", "c.set", "lines")
         self.report("build", "--json", "-n", "200000", "-o", "large.set", "lines")
+        self.report("build", "--json", "--live", "-o", "live.set", "lines")
+        self.report("info", "--json", "live.set")
         asked = {
             "dedup": ["lines"],
             "add": ["a.set", "lines"],
@@ -91,6 +93,7 @@ class Reports(unittest.TestCase):
             "merge": ["union", "-o", "d.set", "a.set", "b.set"],
             "fold": ["-o", "e.set", "large.set"],
             "verify": ["a.set", "b.set"],
+            "seal": ["live.set"],
             "ints": ["sort", "lines"],
             "bench": ["-n", "1000", "--quick", "--kind", "blocked"],
         }
