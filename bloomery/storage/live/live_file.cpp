@@ -300,7 +300,12 @@ Result<Recovery> LiveFile::attach(const Visit& visit, const Mark& mark) {
     const auto bytes = file_.size_bytes();
     if (!bytes) return bytes.error();
     if (auto mapped = map_log(*bytes); !mapped) return mapped.error();
-    if (*alone) return recover(visit, mark);
+    if (*alone) {
+      auto found = recover(visit, mark);
+      expect_anywhere();
+      return found;
+    }
+    expect_anywhere();
     if (runtime_->mark != runtime_mark)
       return Error{Code::unsupported,
                    name() +
@@ -311,6 +316,12 @@ Result<Recovery> LiveFile::attach(const Visit& visit, const Mark& mark) {
   attached_ = recovery.has_value();
   file_.unlock_door();
   return recovery;
+}
+
+void LiveFile::expect_anywhere() const {
+  if (!in_place()) return;
+  const Region& place = head_.layout.payloads.at(0);
+  SharedFile::expect(SharedFile::Use::anywhere, image_, place.offset, place.length);
 }
 
 Result<Recovery> LiveFile::recover(const Visit& visit, const Mark& mark) {

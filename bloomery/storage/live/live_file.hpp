@@ -205,6 +205,7 @@ class LiveFile {
 
   void make_ready(const LiveFields& live);
   Result<Recovery> recover(const Visit& visit, const Mark& mark);
+  void expect_anywhere() const;
   void settle_intent();
   Result<void> put(std::uint64_t at, std::span<const std::byte> bytes, bool by_call);
   Result<void> make_durable(std::uint64_t upto, Memory& log);

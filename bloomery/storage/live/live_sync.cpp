@@ -127,6 +127,7 @@ void LiveFile::sum_chunks(const ChunkMarks& marks) {
     if (!marks[chunk]) continue;
     const std::uint64_t at = chunk * chunk_bytes;
     const auto length = std::min<std::uint64_t>(chunk_bytes, bytes.size() - at);
+    SharedFile::expect(SharedFile::Use::through, bytes, at, length);
     const std::uint64_t sum = chunk_sum(bytes.bytes().subspan(at, length), head_.block.uuid, chunk);
     std::memcpy(sums + 8 * chunk, &sum, sizeof sum);
   }

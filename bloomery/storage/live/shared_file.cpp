@@ -192,6 +192,17 @@ Result<void> SharedFile::extend(std::uint64_t from, std::uint64_t bytes) const {
   return {};
 }
 
+void SharedFile::expect(Use use, const Memory& mapping, std::uint64_t offset, std::uint64_t bytes) {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t first = offset / page * page;
+  const std::uint64_t end = std::min<std::uint64_t>(offset + bytes, mapping.size());
+  if (end <= first) return;
+  auto* const start = const_cast<std::byte*>(mapping.bytes().data()) + first;
+  // Advice: nothing depends on whether it is taken.
+  static_cast<void>(
+      ::madvise(start, end - first, use == Use::anywhere ? MADV_RANDOM : MADV_WILLNEED));
+}
+
 Result<void> SharedFile::sync(const Memory& mapping, std::uint64_t offset,
                               std::uint64_t bytes) const {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -53,6 +53,10 @@ class SharedFile {
   Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) const;
   // Appends zeroed bytes that have room on the disk.
   Result<void> extend(std::uint64_t from, std::uint64_t bytes) const;
+  // How a mapping is used from now on: keys lie anywhere, and what is around them is not read.
+  // Readers go through all of it.
+  enum class Use { anywhere, through };
+  static void expect(Use use, const Memory& mapping, std::uint64_t offset, std::uint64_t bytes);
   // Of a mapping of this file. After an Error nobody knows what is on the disk.
   Result<void> sync(const Memory& mapping, std::uint64_t offset, std::uint64_t bytes) const;
 
