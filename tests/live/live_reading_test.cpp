@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include <bloomery/bloomery.hpp>
 #include <bloomery/live.hpp>
+#include <bloomery/storage/file_watch.hpp>
 #include <tests/storage/scratch_directory.hpp>
 
 namespace bloomery {
@@ -117,6 +119,28 @@ TEST_P(LiveReading, AKeyThatIsElsewhereStaysThere) {
   const auto sealed = AnySet::open(path(), {.key = key});
   ASSERT_TRUE(sealed) << sealed.error().sentence;
   EXPECT_TRUE(sealed->may_contain("second").value());
+}
+
+TEST_P(LiveReading, AWatchKnowsAddsFromMeddling) {
+  const auto meddled = [&](const std::function<void()>& act) {
+    EXPECT_TRUE(create_live(path(), made(), {.overwrite = Overwrite::replace}));
+    const auto watch = detail::FileWatch::begin(path());
+    EXPECT_TRUE(watch);
+    act();
+    return !watch->expect_unchanged(path());
+  };
+  EXPECT_FALSE(meddled([&] {
+    auto live = AnyLiveSet::open(path());
+    ASSERT_TRUE(live->set().add_all(views(some_keys("k", 20'000))));
+    ASSERT_TRUE(live->checkpoint());
+  }));
+  EXPECT_TRUE(meddled([&] { std::filesystem::resize_file(path(), 8192); }));
+  EXPECT_TRUE(meddled([&] {
+    AnySet other = made();
+    ASSERT_TRUE(other.add("other"));
+    ASSERT_TRUE(create_live(path("other"), other, {.overwrite = Overwrite::replace}));
+    detail::write_whole(path(), detail::read_whole(path("other")));
+  })) << "another set in the same file";
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, LiveReading, testing::Values("blocked", "sharded", "compact"),
