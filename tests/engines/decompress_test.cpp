@@ -373,6 +373,18 @@ TEST(DecompressSigns, FramesOfZstdThatAreShorterThanTheySayAreDamaged) {
   }
 }
 
+// libzstd refuses an empty compressed block only in a frame that it gets at once.
+TEST(DecompressSigns, FramesOfZstdAreJudgedAlikeAtOnceAndInPieces) {
+  Scratch scratch;
+  const std::string frame("\x28\xb5\x2f\xfd\x81\2\0\0\0\0\0\5\0\0", 14);
+  const std::string path = scratch.file("in", frame + "x");
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{1000}}) {
+    const Outcome outcome = read_all(path, piece);
+    EXPECT_NE(outcome.error.find("unexpected data after the end"), std::string::npos)
+        << outcome.error;
+  }
+}
+
 TEST(DecompressSigns, OtherSettingsOfThePrograms) {
   Scratch scratch;
   std::mt19937_64 random(7);

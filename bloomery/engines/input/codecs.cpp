@@ -187,7 +187,10 @@ class ZstdDecoder final : public Decoder {
   ~ZstdDecoder() override { ZSTD_freeDStream(stream_); }
 
   Decoded decode(std::span<const char> in, std::span<char> out, bool last) override {
-    ZSTD_inBuffer from{in.data(), in.size(), 0};
+    // A frame that libzstd gets at once it judges more strictly than one that comes in pieces.
+    constexpr std::size_t least_header_bytes = 5;
+    ZSTD_inBuffer from{in.data(), in_frame_ ? in.size() : std::min(in.size(), least_header_bytes),
+                       0};
     ZSTD_outBuffer to{out.data(), out.size(), 0};
     if (in.empty() && !in_frame_) return {};
     const std::size_t left = ZSTD_decompressStream(stream_, &to, &from);
