@@ -76,6 +76,7 @@ struct LiveFields {
   std::uint64_t region_bytes = 0;  // of each region of the log; one region may have grown since
   std::uint32_t regions = 0;       // 2: the payload changes in place; 1: only the log does
   KeyForm form = KeyForm::none;
+  std::uint64_t log_end = 0;  // of a closed file: so many bytes of records follow the checkpoint
   friend bool operator==(const LiveFields&, const LiveFields&) = default;
 };
 
@@ -135,6 +136,7 @@ struct Superblock {
     visit(176, block.live.region_bytes);
     visit(184, block.live.regions);
     visit(188, block.live.form);
+    visit(192, block.live.log_end);
   }
 };
 

@@ -150,6 +150,29 @@ TEST_P(LiveSets, KeysOfAnotherFormAreRefused) {
   EXPECT_TRUE(other.set().may_contain("text"));
 }
 
+// Behind the end of a log nothing counts, so damage there must not look like an earlier end.
+TEST_P(LiveSets, ADamagedLogIsNotTakenForAShortOne) {
+  create();
+  {
+    auto live = opened();
+    for (int batch = 0; batch < 3; ++batch)
+      added(live, some_keys("k" + std::to_string(batch), 500));
+    ASSERT_TRUE(live.close());
+  }
+  auto bytes = detail::read_whole(path());
+  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string mark = "BLML";
+  const auto second = text.find(mark, text.find(mark) + 1);
+  ASSERT_NE(second, std::string::npos);
+  bytes[second + 40] ^= static_cast<std::remove_reference_t<decltype(bytes[0])>>(4);
+  detail::write_whole(path(), bytes);
+  for (const bool read_only : {true, false}) {
+    const auto live = AnyLiveSet::open(path(), {.read_only = read_only});
+    ASSERT_FALSE(live) << (read_only ? "asked" : "added to");
+    EXPECT_EQ(live.error().code, Code::damaged) << live.error().sentence;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, LiveSets, testing::ValuesIn(text_kinds()), [](const auto& info) {
   std::string name = info.param;
   std::ranges::replace(name, '-', '_');

@@ -68,6 +68,7 @@ Result<std::unique_ptr<LiveBody>> LiveBody::open_to_ask(const std::filesystem::p
   if (!file) return file.error();
   std::unique_ptr<LiveBody> body(new LiveBody(std::move(*file), options));
   LiveBody& mine = *body;
+  if (auto whole = mine.file_->expect_closed_log(); !whole) return whole.error();
   if (!mine.file_->is_recovered())
     if (auto counted = mine.file_->count_at_rest(); !counted) return counted.error();
   if (!mine.in_place()) {

@@ -63,6 +63,7 @@ Result<void> create_live_file(const std::filesystem::path& path, const KindRow& 
   std::uint64_t records_bytes = 0;
   for (const LogRecord& record : first.records) records_bytes += record.bytes();
   const std::uint64_t payload = plan->layout.payloads.empty() ? 0 : plan->layout.payloads[0].length;
+  block.live.log_end = records_bytes;
   block.live.region_bytes =
       std::max(region_bytes_of(how, payload, in_place), rounded_to_pages(records_bytes));
 

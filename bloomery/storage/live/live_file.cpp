@@ -272,6 +272,33 @@ LogSeal LiveFile::seal(std::uint64_t epoch) const {
   return {low_half(head_.block.uuid), epoch, !in_place()};
 }
 
+Result<void> LiveFile::expect_whole_log(std::uint64_t expected) const {
+  const std::uint64_t epoch = head_.block.live.epoch;
+  const Visit look = [](const LogRecord&) { return Result<void>(); };
+  std::uint64_t there = 0;
+  for (const std::uint64_t one : {epoch, epoch + 1}) {
+    if (one != epoch && !in_place()) break;
+    const auto end = each_record(region(one), seal(one), look);
+    if (!end) return end.error();
+    there += *end;
+  }
+  if (there >= expected) return {};
+  return Error{Code::damaged,
+               name() + " is damaged: its log should have " + std::to_string(expected) +
+                   " bytes, and only the first " + std::to_string(there) +
+                   " match their checksums; restore it from a copy or build it again"};
+}
+
+Result<void> LiveFile::expect_closed_log() const {
+  if (head_.block.live.boot != Boot{}) return {};
+  auto whole = expect_whole_log(head_.block.live.log_end);
+  if (whole) return whole;
+  // It may have been opened, and its log begun again, since its superblock was read.
+  const auto now = read_head();
+  if (now && now->block.generation != head_.block.generation) return {};
+  return whole;
+}
+
 void LiveFile::make_ready(const LiveFields& live) {
   const bool failed = is_ready() && runtime_->failed != 0;
   std::memset(static_cast<void*>(runtime_), 0, page_bytes);
@@ -332,6 +359,13 @@ Result<Recovery> LiveFile::recover(const Visit& visit, const Mark& mark) {
   if (auto sound = check_image_bytes(name(), head_, std::as_const(image_).bytes(), closed); !sound)
     return sound.error();
   if (same_run && in_place() && is_ready()) settle_intent();
+  // Before the page is made ready for others: what it knows of the log, or the superblock does.
+  std::uint64_t expected = live.log_end;
+  if (!closed && same_run && is_ready())
+    expected =
+        runtime_->published -
+        (runtime_->epoch == live.epoch || !in_place() ? runtime_->start : runtime_->start_before);
+  if (auto whole = expect_whole_log(expected); !whole) return whole.error();
   // Every bit that is in the log is in the payload, which all processes share: they have ended, the
   // system has not.
   const bool has_all = in_place() && is_recovered();

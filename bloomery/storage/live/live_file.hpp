@@ -110,6 +110,8 @@ class LiveFile {
   // For those who only ask: how many keys it has, and of which form, as long as nobody has it open
   // to add to it. Reads the log.
   Result<void> count_at_rest();
+  // Of a file that was closed: its log is as long as it was then.
+  Result<void> expect_closed_log() const;
   const std::string& name() const { return file_.name(); }
   bool has_its_name() const { return file_.has_its_name(); }
 
@@ -203,6 +205,8 @@ class LiveFile {
   std::uint64_t region_at(std::uint64_t epoch) const;  // in the file
   LogSeal seal(std::uint64_t epoch) const;
 
+  // Are all records there that were known to be? Others may be open beside a reader.
+  Result<void> expect_whole_log(std::uint64_t expected) const;
   void make_ready(const LiveFields& live);
   Result<Recovery> recover(const Visit& visit, const Mark& mark);
   void expect_anywhere() const;

@@ -139,6 +139,7 @@ Result<void> LiveFile::write_superblock(std::uint64_t epoch, std::uint64_t adds,
   block.live.epoch = epoch;
   block.live.adds = adds;
   block.live.boot = closed ? Boot{} : this_boot();
+  block.live.log_end = closed ? runtime_->published - runtime_->start : 0;
   // The form may be newer than the log that the next one replays, which is right: it only grows.
   block.live.form = form();
   const Region& table = head_.layout.table;
