@@ -19,7 +19,7 @@ import check_words
 
 # A room includes itself and the rooms before it.
 LIBRARY = ["hash", "bits", "sets", "storage", "served", "engines", "remote"]
-USERS = ["tools", "adapters", "examples"]
+USERS = ["tools", "adapters", "python", "examples"]
 FREE = ["tests", "bench"]
 PUBLIC = "include/bloomery/"
 FOR_ALL = {PUBLIC + "error.hpp", PUBLIC + "want.hpp"}
@@ -351,7 +351,7 @@ class House:
     def check_public_line(self):
         """What users see is in bloomery, all else in bloomery::detail; examples prove the line."""
         for path, source in self.sources.items():
-            if path.startswith(("examples/", "adapters/")):
+            if path.startswith(("examples/", "adapters/", "python/")):
                 for line, target, name in source.includes:
                     if target and target.startswith(("bloomery/", PUBLIC + "detail/")):
                         self.say(path, line, f"{name} is not on the public line")
@@ -375,8 +375,8 @@ class House:
             unbuilt = path.startswith(("tests/consumer/", "tests/must_not_compile/"))
             if path.endswith("_test.cpp") and (not path.startswith("tests/") or unbuilt):
                 self.say(path, 1, "a test in this folder is not in the build")
-            if path.endswith("_test.py") and not re.match(r"tests/tools/\w+/[^/]+$", path):
-                self.say(path, 1, "a Python test outside tests/tools is not run")
+            if path.endswith("_test.py") and not re.match(r"tests/(tools/\w+|python)/[^/]+$", path):
+                self.say(path, 1, "a Python test outside tests/tools and tests/python is not run")
         gtest = re.compile(r"^\s*(TYPED_)?TEST(_F|_P)?\s*\(")
         for path, source in self.sources.items():
             if path.endswith(".cpp") and not path.endswith("_test.cpp"):

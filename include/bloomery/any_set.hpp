@@ -122,6 +122,8 @@ class AnySet {
   static Result<AnySet> open(std::istream& in, const OpenOptions& options);
   static Result<AnySet> from_bytes(std::span<const std::byte> bytes);
   static Result<AnySet> from_bytes(std::span<const std::byte> bytes, const OpenOptions& options);
+  // Of an image that was opened before (open_image); Errors begin with the name.
+  static Result<AnySet> of(const std::string& name, Result<Image> image);
   // The file is the old one or the new one, never half of it.
   Result<void> save(const std::filesystem::path& path) const;
   Result<void> save(const std::filesystem::path& path, const SaveOptions& options) const;
@@ -276,10 +278,8 @@ class AnySet {
                                              const detail::HashSource& source, Hasher hasher,
                                              const detail::Crew& crew);
 
-  // bloomery/storage/any_set_files.cpp
-  static Result<AnySet> of(const std::string& name, Result<Image> image);
   friend Result<Image> image_of(const AnySet& set);
-  Result<Image> image() const;
+  Result<Image> image() const;  // bloomery/storage/any_set_files.cpp
 
   // Same kind and same sort of keys, or an Error that names what differs.
   Result<void> fits(const AnySet& other) const;

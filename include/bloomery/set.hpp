@@ -83,9 +83,9 @@ class Set {
 
   // A private copy-on-write mapping of the file: changes stay in memory until saved.
   static Result<Set> open(const std::filesystem::path& path, const OpenOptions& options = {});
-  // A file that processes add to and ask at once; include live.hpp.
-  static Result<detail::LiveSet<K>> open_live(const std::filesystem::path& path,
+  static Result<detail::LiveSet<K>> open_live(const std::filesystem::path& path,  // live.hpp
                                               const detail::LiveOptions& options = {});
+  static Result<Set> of(const std::string& name, Result<Image> image);  // see open_image
   // The file is the old one or the new one, never half of it.
   Result<void> try_save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
   // A set of the same bits in memory of its own, or an Error when memory is refused.
@@ -303,9 +303,8 @@ class Set {
   void advance_to(std::uint64_t time, std::uint64_t span) requires detail::Forgetting<K>;
 #endif
 
-  // Keys, from the bits; infinity when full.
+  // From the bits: keys (infinity when full), and false-positive rate.
   double estimate() const { return is_here() ? body_.estimate() : 0; }
-  // False-positive rate, from the bits.
   double rate_now() const { return is_here() ? body_.rate_now() : 0; }
   double fill_ratio() const { return is_here() ? body_.fill_ratio() : 0; }
   double rate_asked() const { return is_here() ? body_.rate_asked() : 0; }
@@ -316,6 +315,7 @@ class Set {
   bool overfull() const { return is_here() && body_.overfull(); }  // more keys than planned for
   const Hasher& hasher() const { return hasher_; }
   KeyRules rules() const;
+  void note(KeyRules rules);  // for those who open it later; the form stays the set's own
 
   // The set of everything.
   void fill() requires requires(detail::Body<K> body) { body.fill(); }
@@ -355,7 +355,6 @@ class Set {
   auto state(const T& key) const requires detail::Stateful<K>;
 
  private:
-  static Result<Set> of(const std::string& name, Result<Image> image);
   Result<Image> image() const;
   bool equals(const Set& other) const;
 

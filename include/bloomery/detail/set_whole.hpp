@@ -100,6 +100,12 @@ KeyRules Set<K>::rules() const {
 }
 
 template <class K>
+void Set<K>::note(KeyRules rules) {
+  if (!notes_) notes_ = std::make_unique<Notes>();
+  notes_->rules = std::move(rules);
+}
+
+template <class K>
 std::uint64_t Set<K>::adds() const {
   if (!is_here()) return 0;
   if constexpr (requires { body_.adds_shared(); })
