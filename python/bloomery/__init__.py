@@ -10,5 +10,52 @@ True
 Set, Bitmap and Cascade are the sets; plan and kinds tell what a set would cost;
 dedup takes repeats out of a stream. docs/python.md has recipes.
 """
-from bloomery._bloomery import *  # noqa: F401,F403
-from bloomery._bloomery import __version__  # noqa: F401
+from bloomery._bloomery import (
+    BadInput,
+    Bitmap,
+    Cascade,
+    Closed,
+    Damaged,
+    Error,
+    Exists,
+    Full,
+    Impossible,
+    Io,
+    Mismatch,
+    NoMemory,
+    NotFound,
+    NotOurs,
+    OutOfRange,
+    Set,
+    Unsound,
+    Unsupported,
+    __version__,
+    kinds,
+    plan,
+)
+from bloomery._dedup import dedup
+
+__all__ = [
+    "BadInput",
+    "Bitmap",
+    "Cascade",
+    "Closed",
+    "Damaged",
+    "Error",
+    "Exists",
+    "Full",
+    "Impossible",
+    "Io",
+    "Mismatch",
+    "NoMemory",
+    "NotFound",
+    "NotOurs",
+    "OutOfRange",
+    "Set",
+    "Unsound",
+    "Unsupported",
+    "__version__",
+    "dedup",
+    "kinds",
+    "plan",
+]

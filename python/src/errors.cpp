@@ -87,6 +87,20 @@ int add_exceptions(PyObject* module) {
   });
 }
 
+int take_exceptions() {
+  return guarded_int([&] {
+    const Ref module = need(PyImport_ImportModule("bloomery._bloomery"));
+    const auto take = [&](const char* name) {
+      return need(PyObject_GetAttrString(module.get(), name)).release();
+    };
+    base = take("Error");
+    for (const Row& row : rows) classes[static_cast<std::size_t>(row.code)] = take(row.name);
+    closed = take("Closed");
+    not_found = take("NotFound");
+    return 0;
+  });
+}
+
 PyObject* closed_class() { return closed; }
 
 namespace {

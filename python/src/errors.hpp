@@ -18,6 +18,9 @@ namespace bloomery::python {
 // Puts the classes into the module. -1: a Python error is set.
 int add_exceptions(PyObject* module);
 
+// Takes the classes from bloomery._bloomery instead, in a module beside it.
+int take_exceptions();
+
 // Of a set that was closed; also a ValueError, as for files.
 PyObject* closed_class();
 
