@@ -24,7 +24,7 @@ PyMethodDef functions[] = {
      METH_VARARGS | METH_KEYWORDS,
      "plan(keys=0, rate=0.0, *, kind='blocked', memory=0, range=None)\n--\n\n"
      "What a set of this kind would be: its keys, rate and nbytes, without making it.\n\n"
-     ">>> plan(10_000_000, 0.01)['nbytes']\n12439552\n"},
+     ">>> plan(10_000_000, 0.01)['nbytes']\n12433408\n"},
     {"kinds", kinds, METH_NOARGS,
      "kinds()\n--\n\nEvery kind of set, and what it can.\n\n"
      ">>> kinds()['counting']['removes']\nTrue\n"},

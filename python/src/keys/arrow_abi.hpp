@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "object.hpp"
+
 namespace bloomery::python {
 
 struct ArrowSchema {
@@ -40,7 +42,8 @@ struct ArrowArrayStream {
   void* private_data;
 };
 
-// One that calls release, as whoever got it must.
+// One that calls release, as whoever got it must. A producer may run Python for that, which must not
+// meet the error that made us give up.
 template <class T>
 class ArrowOwned {
  public:
@@ -51,7 +54,11 @@ class ArrowOwned {
     return *this;
   }
   ~ArrowOwned() {
-    if (held_.release != nullptr) held_.release(&held_);
+    if (held_.release == nullptr) return;
+    PyObject* error[3] = {};
+    PyErr_Fetch(&error[0], &error[1], &error[2]);
+    held_.release(&held_);
+    PyErr_Restore(error[0], error[1], error[2]);
   }
   // The struct to fill, or that was filled.
   T* get() { return &held_; }

@@ -205,7 +205,7 @@ Write a file; under its name is the old one or the new one, never half of it.
 >>> Set(['a']).save('plums.set')
 >>> Set(['a']).save('plums.set', overwrite=False)
 Traceback (most recent call last):
-bloomery.Exists: plums.set already exists
+bloomery.Exists: plums.set already exists; choose another name or allow it to be replaced
 )";
 inline constexpr const char* to_bytes = R"(to_bytes($self, /)
 --

@@ -61,6 +61,7 @@ bool equal(PyObject* one, PyObject* other) {
 // Does every key of `small` lie in `large`? Uniting them then changes nothing in `large`: not its
 // bits, or, where bits depend on the order of the keys, not the number of its keys.
 bool is_part(PyObject* small, PyObject* large) {
+  held_of(small);
   const KindRow& row = held_of(large).row();
   if (row.counts || row.forgets || row.built || row.two_lists)
     told(Result<void>(Error{Code::unsound, "sets of kind " + std::string(row.id.name) +

@@ -4,21 +4,44 @@
 
 namespace bloomery::python {
 
+namespace {
+
+void sleep_without_gil(long nanoseconds) {
+  const NoGil others_run;
+  const timespec wait{.tv_sec = 0, .tv_nsec = nanoseconds};
+  nanosleep(&wait, nullptr);
+}
+
+// Counts those who wait; also when they are interrupted.
+class Counted {
+ public:
+  explicit Counted(std::uint32_t& number) : number_(number) { ++number_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { --number_; }
+
+ private:
+  std::uint32_t& number_;
+};
+
+}  // namespace
+
 template <class Free>
 void Uses::wait_until(Free&& free) const {
-  // A tenth of a millisecond, then twice as long each time, up to ten.
-  long wait_ns = 100'000;
-  while (!free()) {
+  if (free()) return;
+  const Counted wait(waiting_);
+  do {
     if (process_ != getpid())
       raise(PyExc_RuntimeError,
             "another thread was using the set when this process was forked, so it may be half "
             "changed: copy() or open() it after the fork");
     need(PyErr_CheckSignals());
-    const NoGil others_run;
-    const timespec wait{.tv_sec = 0, .tv_nsec = wait_ns};
-    nanosleep(&wait, nullptr);
-    if (wait_ns < 6'400'000) wait_ns *= 2;
-  }
+    sleep_without_gil(200'000);
+  } while (!free());
+}
+
+void Uses::hold_back() const {
+  for (int i = 0; i < 100 && waiting_ != 0 && process_ == getpid(); ++i) sleep_without_gil(200'000);
 }
 
 void Uses::wait_to_ask() const {

@@ -4,7 +4,9 @@
 //
 // The global lock of Python (the GIL) is let go while the engine works, so another thread may come
 // to the same set meanwhile. It then waits. The number is only read and written with the GIL held,
-// so a lone key, which never lets go of it, only needs to look.
+// so a lone key, which never lets go of it, only needs to look. A thread that asks or changes again
+// and again would keep those who wait out for ever, since it comes back long before they look: so
+// whoever comes while others wait holds back for a moment.
 // Limits:  a process that is forked while another thread uses a set has a set that nobody will ever
 //          give back: its verbs raise RuntimeError there.
 // Threads: all with the GIL held.
@@ -35,15 +37,19 @@ class Uses {
 
   template <class Free>
   void wait_until(Free&& free) const;
+  // Lets those who wait go first, for 20 ms at most.
+  void hold_back() const;
 
   std::uint32_t number_ = 0;
-  pid_t process_ = 0;  // of the latest use
+  mutable std::uint32_t waiting_ = 0;  // how many threads wait
+  pid_t process_ = 0;                  // of the latest use
 };
 
 // Marks a set while it is asked without the GIL.
 class Asking {
  public:
   explicit Asking(Uses& uses) : uses_(uses) {
+    uses_.hold_back();
     uses_.wait_to_ask();
     ++uses_.number_;
     uses_.process_ = getpid();
@@ -61,6 +67,7 @@ class Asking {
 class Changing {
  public:
   explicit Changing(Uses& uses, Uses* asked = nullptr) : uses_(uses), asked_(asked) {
+    uses_.hold_back();
     for (;;) {
       uses_.wait_to_change();
       if (asked_ == nullptr || asked_->may_ask()) break;
