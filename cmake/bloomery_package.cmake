@@ -1,8 +1,9 @@
-# Debian packages: `cpack -G DEB --config build/release/CPackConfig.cmake` in three parts.
+# Debian packages: `cpack -G DEB --config build/release/CPackConfig.cmake` in three parts, or four.
 #
 #   bloomery                the command, its manual and completions
 #   libbloomery-dev         static libraries, headers, files for CMake and pkg-config
 #   bloomery-redis-module   /usr/lib/redis/modules/bloomery.so
+#   python3-bloomery        the package bloomery, where BLOOMERY_BUILD_PYTHON is ON
 #
 # They need the Debian they were made on, or a later one: dpkg-shlibdeps asks it for versions.
 # Limits: static libraries only; a shared one would want a package of its own.
@@ -36,6 +37,9 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL command library module)
+if(TARGET bloomery_python)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+endif()
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 
@@ -75,6 +79,18 @@ set(CPACK_DEBIAN_MODULE_DESCRIPTION
 "Bloom and cuckoo filters inside Redis and Valkey
 Brings the commands BF.* and CF.* of RedisBloom. A server loads it with the
 line \"loadmodule /usr/lib/redis/modules/bloomery.so\" in its settings.")
+
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-bloomery)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.11~)")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-numpy")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-scrapy, python3-pandas")
+set(CPACK_DEBIAN_PYTHON_DESCRIPTION
+"Bloom filters, bitmaps and exact sets for Python
+Sets of billions of keys in a few bits each, filled and asked in bulk from
+arrays of numpy and Arrow, kept in files that the command bloomery shares; a
+filter of duplicates for Scrapy.")
 
 # What only packages have: copyright, both change logs, the compressed manual, and the completions
 # where Debian's zsh looks for those of packages. EXCLUDE_FROM_ALL: `cmake --install` leaves them

@@ -1,4 +1,4 @@
-"""Nothing is kept: the same verbs a hundred thousand times leave memory and references as they were.
+"""Nothing is kept: a hundred thousand cycles leave memory and references as they were.
 
 BLOOMERY_LEAK_CYCLES=1000000 makes it ten times as many.
 """

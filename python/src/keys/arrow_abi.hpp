@@ -42,8 +42,8 @@ struct ArrowArrayStream {
   void* private_data;
 };
 
-// One that calls release, as whoever got it must. A producer may run Python for that, which must not
-// meet the error that made us give up.
+// One that calls release, as whoever got it must. A producer may run Python for that, which must
+// not meet the error that made us give up.
 template <class T>
 class ArrowOwned {
  public:

@@ -21,7 +21,8 @@ BUILD = Path(os.environ["BLOOMERY"]).parent
 CACHE = (BUILD / "CMakeCache.txt").read_text()
 CMAKE = re.search(r"^CMAKE_COMMAND:\w+=(.*)$", CACHE, re.MULTILINE)[1]
 COMPILER = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", CACHE, re.MULTILINE)[1]
-NAMES = ["bloomery", "bloomery-redis-module", "libbloomery-dev"]
+NAMES = ["bloomery", "bloomery-redis-module", "libbloomery-dev", "python3-bloomery"]
+PYTHON = "usr/lib/python3/dist-packages/bloomery"
 
 
 def run(*command, **more):
@@ -116,7 +117,7 @@ class Packages(unittest.TestCase):
     def depends(self, name):
         return {word.split()[0] for word in self.field(name, "Depends").split(",")}
 
-    def test_three_packages_of_this_version_and_machine(self):
+    def test_four_packages_of_this_version_and_machine(self):
         self.assertEqual(sorted(self.files), NAMES)
         version = run(self.roots["bloomery"] / "usr/bin/bloomery", "--version").split()[1]
         machine = run("dpkg", "--print-architecture").strip()
@@ -132,7 +133,8 @@ class Packages(unittest.TestCase):
 
     def test_whatever_the_loader_needs_is_in_depends(self):
         for name, file in (("bloomery", "usr/bin/bloomery"),
-                           ("bloomery-redis-module", "usr/lib/redis/modules/bloomery.so")):
+                           ("bloomery-redis-module", "usr/lib/redis/modules/bloomery.so"),
+                           ("python3-bloomery", PYTHON + "/_redis.abi3.so")):
             loaded = re.findall(r"=> (/\S+)", run("ldd", self.roots[name] / file))
             needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", self.roots[name] / file))
             direct = [path for path in loaded if os.path.basename(path) in needed]
@@ -205,6 +207,17 @@ class Packages(unittest.TestCase):
         with RedisServer("--loadmodule", str(module)) as server:
             self.assertEqual(server.command("BF.ADD", "seen", "a"), b":1\r\n")
             self.assertEqual(server.command("BF.EXISTS", "seen", "a"), b":1\r\n")
+
+
+    def test_python_imports_the_package(self):
+        code = (
+            "import bloomery, bloomery.redis; seen = bloomery.Set(['a'])\n"
+            "print(bloomery.__version__, 'a' in seen, 'b' in seen)"
+        )
+        place = (self.roots["python3-bloomery"] / PYTHON).parent
+        told = run("/usr/bin/python3", "-c", code, env={**os.environ, "PYTHONPATH": str(place)})
+        version = self.field("python3-bloomery", "Version").removesuffix("-1")
+        self.assertEqual(told, f"{version} True False\n")
 
 
 if __name__ == "__main__":
