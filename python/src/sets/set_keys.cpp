@@ -32,6 +32,18 @@ namespace {
   return true;
 }
 
+// The answer by a branch, which the CPU predicts, and not by arithmetic: the interpreter raises and
+// lowers the reference count of True or False next. Were its address computed from a cache line that
+// is still on its way, every later access to the counts would have to wait for that line, one key
+// after the other. (With 1M ints: 43 to 80 ns a key instead of 20 to 30; python_bench.py.)
+[[gnu::always_inline]] inline int branch_on(bool answer) {
+  if (answer) {
+    asm volatile("");  // keeps the compiler from making it arithmetic again
+    return 1;
+  }
+  return 0;
+}
+
 [[gnu::noinline]] int has_slowly(PyObject* self, PyObject* key) {
   return guarded_int([&] {
     held_of(self);
@@ -72,9 +84,9 @@ int set_has(PyObject* self, PyObject* key) {
     return has_slowly(self, key);
   try {
     std::int64_t number = 0;
-    if (read_int(key, number)) return set->blocked->may_contain(number) ? 1 : 0;
+    if (read_int(key, number)) return branch_on(set->blocked->may_contain(number));
     std::string_view text;
-    if (read_text(key, text)) return set->blocked->may_contain(text) ? 1 : 0;
+    if (read_text(key, text)) return branch_on(set->blocked->may_contain(text));
   } catch (...) {
     raised_from_cxx();
     return -1;
@@ -99,9 +111,12 @@ PyObject* set_add(PyObject* self, PyObject* key) {
   } catch (...) {
     return raised_from_cxx();
   }
-  PyObject* answer = fresh ? Py_True : Py_False;
-  Py_INCREF(answer);
-  return answer;
+  if (branch_on(fresh) != 0) {
+    Py_INCREF(Py_True);
+    return Py_True;
+  }
+  Py_INCREF(Py_False);
+  return Py_False;
 }
 
 PyObject* set_remove(PyObject* self, PyObject* key) {
