@@ -125,8 +125,6 @@ struct RedisBody : AnySet::Body {
     return shape_facts_of<BlockedBloom>(remote_->law().shape);
   }
   std::optional<std::uint64_t> stuck() const override { return std::nullopt; }
-  void mark_chunks(const AnyInputs&, ChunkMarks& marks) const override { marks.mark_all(); }
-  void tell_adds(std::uint64_t) override {}
 
   Result<Parts> parts() const override {
     const auto bytes = remote_->download();

@@ -217,6 +217,19 @@ def module_payloads():
                             sized(b"\0\0\0\0\7\0\0\0"))
 
 
+def live_log():
+    def record(op, words, form, run, flaw, *content):
+        return (bytes([op - 1, words - 1, form]) + struct.pack("<H", run) +
+                bytes([flaw, len(content)]) + struct.pack(f"<{len(content)}Q", *content))
+
+    adds = [record(1, 1, 1, 0, 0, 7, 8, 9), record(1, 1, 1, 0, 0, 10)]
+    yield "adds", b"\x05\x01\x00\x02" + b"".join(adds)
+    yield "torn", b"\x05\x01\x00\x03" + b"".join(adds) + record(1, 1, 1, 0, 251, 11)
+    runs = [record(1, 2, 1, 3, 1, 1, 2, 3, 4), record(5, 1, 1, 3, 0, 9, 1, 0),
+            record(6, 1, 1, 4, 1), record(4, 2, 1, 0, 0, 60, 10), record(3, 1, 0, 0, 0)]
+    yield "runs", b"\x00\x02\x01\x05" + b"".join(runs) + b"BLML what is behind the end"
+
+
 def write(target, inputs):
     folder = HERE / "corpus" / target
     shutil.rmtree(folder, ignore_errors=True)
@@ -226,5 +239,5 @@ def write(target, inputs):
 
 
 for make in [images, csv, json_path, fields, url, units, redis_address, redis_replies, decoders,
-             module_payloads]:
+             module_payloads, live_log]:
     write("image" if make is images else make.__name__, make())

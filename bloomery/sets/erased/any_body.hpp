@@ -97,9 +97,9 @@ struct AnySet::Body {
 
   // Live files (storage/live/): the keys change the bytes of the one payload in place; these are
   // the chunks where. Every chunk on a kind that is not InPlace.
-  virtual void mark_chunks(const AnyInputs& inputs, ChunkMarks& marks) const = 0;
+  virtual void mark_chunks(const AnyInputs&, ChunkMarks& marks) const { marks.mark_all(); }
   // As many keys are in the set now, also those that others added to its bytes.
-  virtual void tell_adds(std::uint64_t adds) = 0;
+  virtual void tell_adds(std::uint64_t) {}
   // Of a set whose keys others add too: the form of all its keys so far, and the form that they
   // have from now on, or an Error if that contradicts what others added.
   virtual KeyForm known_form(KeyForm here) const { return here; }
