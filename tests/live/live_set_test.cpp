@@ -150,6 +150,27 @@ TEST_P(LiveSets, KeysOfAnotherFormAreRefused) {
   EXPECT_TRUE(other.set().may_contain("text"));
 }
 
+TEST_P(LiveSets, WhoOnlyAsksGoesOnWhenTheLogIsShortened) {
+  // A cuckoo set would be full, and a window would have forgotten, before its log is long.
+  const KindRow& row = *AnySet::find_row(GetParam());
+  if (row.forgets || row.keeps_copies) return;
+  create();
+  auto one = opened(), other = opened(), reader = opened({.read_only = true});
+  const auto first = some_keys("a", 5000);
+  added(one, first);
+  EXPECT_EQ(had(other, first), 5000U);
+  // Enough that a log that grows is worth a new image.
+  for (int batch = 0; batch < 20; ++batch) added(one, some_keys("a", 5000));
+  for (int batch = 0; batch < 30; ++batch) added(one, some_keys("b" + std::to_string(batch), 5000));
+  ASSERT_TRUE(one.checkpoint());
+  const auto last = some_keys("c", 1000);
+  added(one, last);
+  EXPECT_EQ(had(other, last), 1000U);
+  EXPECT_EQ(had(reader, last), 1000U);
+  EXPECT_EQ(had(other, first), 5000U);
+  EXPECT_EQ(added(other, last), 0U);
+}
+
 // Behind the end of a log nothing counts, so damage there must not look like an earlier end.
 TEST_P(LiveSets, ADamagedLogIsNotTakenForAShortOne) {
   create();

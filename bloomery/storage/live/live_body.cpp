@@ -227,7 +227,7 @@ Result<void> LiveBody::replay_from_base() const {
 }
 
 const AnySet::Body& LiveBody::up_to_date() const {
-  static_cast<void>(follow().has_value());
+  static_cast<void>(follow_newest().has_value());
   if (in_place()) inner().tell_adds(file_->adds());
   return inner();
 }
@@ -410,12 +410,12 @@ Result<void> LiveBody::merge(Merge, const Body&) { return not_live("be merged in
 // -- asking ---------------------------------------------------------------------------------------
 
 Result<void> LiveBody::ask(const AnyInputs& inputs, bool* answers) const {
-  if (auto followed = follow(); !followed) return followed;
+  if (auto followed = follow_newest(); !followed) return followed;
   return inner().ask(inputs, answers);
 }
 
 Result<void> LiveBody::count(const AnyInputs& inputs, std::uint64_t* counts) const {
-  if (auto followed = follow(); !followed) return followed;
+  if (auto followed = follow_newest(); !followed) return followed;
   return inner().count(inputs, counts);
 }
 
@@ -427,36 +427,48 @@ BodyFacts LiveBody::facts() const {
 }
 
 Result<Parts> LiveBody::parts() const {
-  if (auto followed = follow(); !followed) return followed.error();
+  if (auto followed = follow_newest(); !followed) return followed.error();
   if (in_place()) inner().tell_adds(file_->adds());
   return inner().parts();
 }
 
 // -- the file -------------------------------------------------------------------------------------
 
-Result<void> LiveBody::reopen() {
-  const std::uint32_t run = run_;
+Result<void> LiveBody::reopen() const {
   const std::uint64_t epoch = file_->epoch();
   const bool secret = head().hasher.mode() == HashMode::hardened;
-  auto file =
-      LiveFile::open(file_->name(), secret ? std::optional(head().hasher.key()) : std::nullopt,
-                     SharedFile::Access::change);
+  const auto access = options_.read_only ? SharedFile::Access::read : SharedFile::Access::change;
+  auto file = LiveFile::open(file_->name(),
+                             secret ? std::optional(head().hasher.key()) : std::nullopt, access);
   if (!file) return file.error();
-  auto found = (*file)->attach([](const LogRecord&) { return Result<void>(); }, marking());
-  if (!found) return found.error();
+  if (!options_.read_only) {
+    auto found = (*file)->attach([](const LogRecord&) { return Result<void>(); }, marking());
+    if (!found) return found.error();
+  }
   const bool next = (*file)->head().block.live.epoch == epoch + 1 && !in_place();
   {
     const std::lock_guard changing(file_changes_);
     file_ = std::move(*file);
   }
   // Runs keep their numbers: the new file has not given any of these.
-  if (run != 0)
-    if (auto begun = file_->begin_running(run); !begun) return begun;
-  file_->expect_runs_from(run);
+  if (run_ != 0) {
+    if (auto begun = file_->begin_running(run_); !begun) return begun;
+    file_->expect_runs_from(run_);
+  }
   // The image of the next file is what this one ended with; of a later one it has more.
   if (!next) return replay_from_base();
   position_ = 0;
   return follow();
+}
+
+// Without a turn: another process may have put a file with a shorter log in the place of this one,
+// and all that is added since is there.
+Result<void> LiveBody::follow_newest() const {
+  for (int tries = 0;; ++tries) {
+    const bool replaced = file_->is_replaced();
+    if (auto followed = follow(); !followed || !replaced || tries == most_tries) return followed;
+    if (auto opened = reopen(); !opened) return opened;
+  }
 }
 
 Result<void> LiveBody::shorten_log() {

@@ -91,7 +91,7 @@ class LiveBody final : public AnySet::Body {
   void tell_adds(std::uint64_t) override {}
   KeyForm known_form(KeyForm) const override { return file_->form(); }
   Result<void> settle_form(KeyForm form) override { return file_->settle_form(form); }
-  Result<void> measure() const override { return follow(); }
+  Result<void> measure() const override { return follow_newest(); }
 
  private:
   LiveBody(std::unique_ptr<LiveFile> file, const LiveOptions& options)
@@ -118,6 +118,8 @@ class LiveBody final : public AnySet::Body {
   Result<void> apply(const LogRecord& record) const;
   // What others have logged since; of followed sets.
   Result<void> follow() const;
+  // The same, and on into the file that has taken the place of this one.
+  Result<void> follow_newest() const;
   Result<void> replay_from_base() const;
   void note(const LogRecord& record, std::uint64_t at) const;
 
@@ -129,15 +131,15 @@ class LiveBody final : public AnySet::Body {
   Result<std::size_t> change(const std::function<Result<std::size_t>(LogRecord&)>& work);
   Result<void> as_promised();
   // The file that has taken the place of this one.
-  Result<void> reopen();
+  Result<void> reopen() const;
   // Followed: a new file with all that the log says in its image, if the log has become long.
   Result<void> shorten_log();
   std::vector<std::uint64_t> words_of_output(const WrittenOutput& output) const;
   Result<void> undo_dead_runs(LiveFile::Turn& turn);
 
-  std::unique_ptr<LiveFile> file_;
-  std::unique_ptr<LiveFile> aside_;  // in place: the same, for sync_aside
-  std::mutex file_changes_;          // while it is another file, nobody syncs it aside
+  mutable std::unique_ptr<LiveFile> file_;  // another one when its log was shortened
+  std::unique_ptr<LiveFile> aside_;         // in place: the same, for sync_aside
+  mutable std::mutex file_changes_;         // while it is another file, nobody syncs it aside
   LiveOptions options_;
   // What a reader brings up to date before it answers.
   mutable std::optional<AnySet> inner_;

@@ -181,6 +181,10 @@ class LiveFile {
   // Are the ends in the runtime page those of now?
   bool is_ready() const;
   std::uint64_t log_bytes() const { return published() - runtime_->start; }
+  // Has another live file its name now? Then nothing is logged here any more.
+  bool is_replaced() const {
+    return runtime_->retired == static_cast<std::uint32_t>(Retired::replaced);
+  }
   std::uint64_t epoch() const { return runtime_->epoch; }
   std::uint64_t image_bytes() const { return head_.block.file_bytes; }
   // And has the payload all that the log has? It does from the first recovery after the system was
