@@ -56,7 +56,6 @@ namespace bloomery::inline v0 {
 using detail::Durability;
 using detail::LiveCreation;
 using detail::LiveOptions;
-using detail::LiveSet;
 using detail::Recovery;
 
 // Makes a live file with what is in the set.
@@ -106,8 +105,6 @@ class AnyLiveSet {
   std::unique_ptr<detail::Syncer> syncer_;
   Recovery recovery_;
 };
-
-namespace detail {
 
 // Of a kind that is known when you compile. Its keys are those of Set<K>.
 template <class K>
@@ -164,8 +161,6 @@ class LiveSet {
   explicit LiveSet(AnyLiveSet live) : live_(std::move(live)) {}
   AnyLiveSet live_;
 };
-
-}  // namespace detail
 
 template <class K>
 Result<LiveSet<K>> Set<K>::open_live(const std::filesystem::path& path,

@@ -53,6 +53,8 @@
 namespace bloomery::inline v0 {
 
 using detail::Added;
+template <class K>
+class LiveSet;
 
 template <class K>
 class Set {
@@ -83,8 +85,9 @@ class Set {
 
   // A private copy-on-write mapping of the file: changes stay in memory until saved.
   static Result<Set> open(const std::filesystem::path& path, const OpenOptions& options = {});
-  static Result<detail::LiveSet<K>> open_live(const std::filesystem::path& path,  // live.hpp
-                                              const detail::LiveOptions& options = {});
+  // A file that processes add to and ask at once; include live.hpp.
+  static Result<LiveSet<K>> open_live(const std::filesystem::path& path,
+                                      const detail::LiveOptions& options = {});
   static Result<Set> of(const std::string& name, Result<Image> image);  // see open_image
   // The file is the old one or the new one, never half of it.
   Result<void> try_save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
@@ -93,8 +96,7 @@ class Set {
   // The same shape, hash and bits: both answer every key alike. Sets of the same keys may differ
   // where the order of adds decides the bits (cuckoo).
   friend bool operator==(const Set& one, const Set& other) { return one.equals(other); }
-  // The bytes of such a file, at hand and on streams. What is read is copied; of a stream not a
-  // byte after the set.
+  // The bytes of such a file, and streams of them. What is read is copied, and nothing behind it.
   static Result<Set> from_bytes(std::span<const std::byte> bytes, const OpenOptions& options = {});
   static Result<Set> open(std::istream& in, const OpenOptions& options = {});
   Result<std::vector<std::byte>> try_to_bytes() const;
@@ -157,8 +159,7 @@ class Set {
     return may_contain(key);
   }
 
-  // By any number of threads at once; no key is lost. Two that add the same key to a Bloom filter
-  // at the same moment may both get true.
+  // By any number of threads; no key is lost. Two that add one key at once may both get true.
   template <detail::KeyOf<K> T>
   bool add_shared(const T& key) {
     if constexpr (!is_ranged) gate_.note_shared(detail::form_of<T, K>);

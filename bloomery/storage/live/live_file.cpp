@@ -495,7 +495,10 @@ bool LiveFile::Turn::has_room(std::uint64_t record_bytes) const {
 // Two ways into the same bytes: a call is cheaper for bytes that are synced next, since a page that
 // is written through a mapping costs a fault after each sync.
 Result<void> LiveFile::put(std::uint64_t at, std::span<const std::byte> bytes, bool by_call) {
-  if (by_call) return file_.write(at, bytes);
+  if (by_call) {
+    if (auto whole = expect_uncut(); !whole) return whole.error();
+    return file_.write(at, bytes);
+  }
   std::memcpy(log_.bytes().data() + (at - log_at()), bytes.data(), bytes.size());
   return {};
 }
@@ -532,7 +535,7 @@ Result<void> LiveFile::Turn::append(const LogRecord& record, bool by_call, bool 
     const std::uint64_t end = place + record.bytes();
     const std::uint64_t known = file_.log_at() + file_.log_.size();
     if (end > known) {
-      const auto bytes = file_.file_.size_bytes();
+      const auto bytes = file_.expect_uncut();
       if (!bytes) return bytes.error();
       std::uint64_t grown = *bytes / page_bytes * page_bytes;
       if (end > grown) {

@@ -216,6 +216,8 @@ class LiveFile {
   void expect_anywhere() const;
   void settle_intent();
   Result<void> put(std::uint64_t at, std::span<const std::byte> bytes, bool by_call);
+  // The length of the file, which is at least what is mapped of it.
+  Result<std::uint64_t> expect_uncut() const;
   Result<void> make_durable(std::uint64_t upto, Memory& log);
   Result<void> sync_log(const Memory& log, std::uint64_t epoch, std::uint64_t from,
                         std::uint64_t to);

@@ -32,6 +32,16 @@ Result<void> LiveFile::failed(const Result<void>& why) {
   return why;
 }
 
+// A mapping of bytes that were cut off ends the program; a call would make the file longer again.
+Result<std::uint64_t> LiveFile::expect_uncut() const {
+  const auto bytes = file_.size_bytes();
+  if (!bytes || *bytes >= log_at() + log_.size()) return bytes;
+  return Error{Code::damaged,
+               name() +
+                   " was cut short by another program while it was in use, or its disk cannot "
+                   "be read; restore it from a copy or build it again"};
+}
+
 Result<void> LiveFile::sync_log(const Memory& log, std::uint64_t epoch, std::uint64_t from,
                                 std::uint64_t to) {
   if (from >= to) return {};

@@ -92,7 +92,7 @@ Command seal_command() {
           speech_flags(flags->speech),
           progress_flag(flags->speech),
       }),
-      .operands = {.needed = {{"F", &flags->set}}},
+      .operands = Operands::after({"F", &flags->set}, {}),
       .run = [flags](Messages& messages) { return run(*flags, messages); },
   };
 }

@@ -25,8 +25,9 @@ StateFile::StateFile(std::string path, Word key_file, Messages& messages)
   // A run that fails takes away what it had begun, and those who waited for it find nothing.
   exists_ = std::filesystem::exists(path_, unseen);
   if (!exists_) lock_.reset();
-  // Asked before a line is printed that could not be remembered.
-  expect_creatable(path_, exists_);
+  // Asked before a line is printed that could not be remembered. It may exist now:
+  // another run has made it since, which is found out when this one makes it.
+  expect_creatable(path_, true);
 }
 
 StateFile::~StateFile() {

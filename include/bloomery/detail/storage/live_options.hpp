@@ -9,9 +9,6 @@
 
 namespace bloomery::inline v0::detail {
 
-template <class K>
-class LiveSet;  // live.hpp
-
 enum class Durability {
   none,      // survives the end of processes, not that of the system
   interval,  // synced in the background, and when it is closed
