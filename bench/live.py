@@ -2,7 +2,7 @@
 """Adds to a live set a second, beside a sealed set in memory and beside Redis with `appendfsync
 always` (BF.MADD of bloomery.so): the same keys, batches and disk, in turns.
 
-    live.py [--keys N] [--seconds S] [--rounds N] [--folder DIR]
+    live.py [--keys N] [--seconds S] [--rounds N] [--writers N...] [--folder DIR]
 
 Run by `scripts/bench --live`.
 """
@@ -60,6 +60,8 @@ def main():
     parser.add_argument("--keys", type=int, default=10_000_000)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--writers", type=int, nargs="+", default=[1, 8])
+    parser.add_argument("--batches", type=int, nargs="+", default=BATCHES)
     parser.add_argument("--kind", default="blocked")
     parser.add_argument("--folder", default=".")
     want = parser.parse_args()
@@ -67,25 +69,31 @@ def main():
         redis = Redis(folder)
         try:
             found = {}
+            cells = [(writers, batch) for writers in want.writers for batch in want.batches]
             for _ in range(want.rounds):
-                for batch in BATCHES:
+                for writers, batch in cells:
+                    load = (want.keys, batch, want.seconds, writers)
                     for way in WAYS:
-                        found.setdefault((batch, way), []).append(keys_a_second(
-                            folder, want.keys, batch, want.seconds, want.kind, way))
-                    found.setdefault((batch, "redis"), []).append(keys_a_second(
-                        "redis", redis.port, want.keys, batch, want.seconds))
+                        if way == "memory" and writers > 1:
+                            continue
+                        found.setdefault((writers, batch, way), []).append(
+                            keys_a_second(folder, *load, want.kind, way))
+                    found.setdefault((writers, batch, "redis"), []).append(
+                        keys_a_second("redis", redis.port, *load))
         finally:
             redis.stop()
     print(f"{want.kind}, {want.keys} keys planned at 0.1 %, texts of about 30 bytes; "
           f"keys a second, medians of {want.rounds}\n")
     ways = (*WAYS, "redis")
-    print("| batch | " + " | ".join(ways) + " | memory / interval | every / redis |")
-    print("| ---: " * (len(ways) + 3) + "|")
-    for batch in BATCHES:
-        rate = {way: statistics.median(found[batch, way]) for way in ways}
-        slower, faster = rate["memory"] / rate["interval"], rate["every"] / rate["redis"]
-        print(f"| {batch} | " + " | ".join(f"{rate[way]:,.0f}" for way in ways)
-              + f" | {slower:.2f} | {faster:.1f} |")
+    print("| writers | batch | " + " | ".join(ways) + " | memory / interval | every / redis |")
+    print("| ---: " * (len(ways) + 4) + "|")
+    for writers, batch in cells:
+        rate = {way: statistics.median(found[writers, batch, way])
+                for way in ways if (writers, batch, way) in found}
+        slower = f"{rate['memory'] / rate['interval']:.2f}" if "memory" in rate else ""
+        print(f"| {writers} | {batch} | "
+              + " | ".join(f"{rate[way]:,.0f}" if way in rate else "" for way in ways)
+              + f" | {slower} | {rate['every'] / rate['redis']:.1f} |")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,21 @@
 // Adds to live sets a second, for bench/live.py:
 //
-//    bench_live DIRECTORY KEYS BATCH SECONDS KIND none|interval|every|memory
-//    bench_live redis PORT KEYS BATCH SECONDS
+//    bench_live DIRECTORY KEYS BATCH SECONDS WRITERS KIND none|interval|every|memory
+//    bench_live redis PORT KEYS BATCH SECONDS WRITERS
 //
-// Prints keys a second. "memory" is a sealed set of the same plan, opened and not saved. Of redis:
-// BF.MADD of bloomery.so on a server that is there, with the same keys and batches.
+// Prints keys a second of all writers, each of which has the file open, or a connection, of its
+// own. "memory" is a sealed set of the same plan, opened and not saved, and has one writer. Of
+// redis: BF.MADD of bloomery.so on a server that is there, with the same keys and batches.
 #include <hiredis/hiredis.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <numeric>
+#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <bloomery/any_set.hpp>
@@ -26,10 +30,17 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+struct Load {
+  std::uint64_t keys;
+  std::size_t batch;
+  double seconds;
+  std::size_t writers;
+};
+
 // Batches of new keys, made before they are timed, again and again with other numbers.
 class Batches {
  public:
-  explicit Batches(std::size_t batch) : texts_(batch), views_(batch) {}
+  Batches(std::size_t batch, std::uint64_t first) : number_(first), texts_(batch), views_(batch) {}
   std::span<const std::string_view> next() {
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       texts_[i] = "http://example.org/page/" + std::to_string(++number_);
@@ -39,87 +50,131 @@ class Batches {
   }
 
  private:
-  std::uint64_t number_ = 0;
+  std::uint64_t number_;
   std::vector<std::string> texts_;
   std::vector<std::string_view> views_;
 };
 
 // Only the adds are timed.
 template <class Add>
-double keys_a_second(std::size_t batch, double seconds, std::uint64_t most, Add&& add) {
-  Batches batches(batch);
+double keys_a_second(const Load& load, std::size_t writer, Add&& add) {
+  Batches batches(load.batch, writer * load.keys);
   double passed = 0;
   std::uint64_t keys = 0;
-  while (passed < seconds && keys < most) {
+  while (passed < load.seconds && keys < load.keys / load.writers) {
     const auto some = batches.next();
     const auto start = Clock::now();
     add(some);
     passed += since(start);
-    keys += batch;
+    keys += load.batch;
   }
   return static_cast<double>(keys) / passed;
 }
 
-int live(char** words) {
-  const std::string path = (std::filesystem::path(words[1]) / "live").string();
-  const std::uint64_t keys = std::strtoull(words[2], nullptr, 10);
-  const std::size_t batch = std::strtoull(words[3], nullptr, 10);
-  const double seconds = std::strtod(words[4], nullptr);
-  const std::string durability = words[6];
-  auto planned = AnySet::make(words[5], {.keys = keys, .rate = 0.001}).value();
-  const auto add_to = [&](AnySet& set) {
-    return keys_a_second(batch, seconds, keys, [&](auto some) { set.add_all(some).value(); });
-  };
+template <class Write>
+double sum_of_writers(const Load& load, Write&& write) {
+  std::vector<double> rates(load.writers);
+  std::vector<std::jthread> writers;
+  for (std::size_t i = 0; i < load.writers; ++i)
+    writers.emplace_back([&, i] { rates[i] = write(i); });
+  writers.clear();
+  return std::accumulate(rates.begin(), rates.end(), 0.0);
+}
+
+double live(const std::string& path, const Load& load, const char* kind,
+            const std::string& durability) {
+  auto planned = AnySet::make(kind, {.keys = load.keys, .rate = 0.001}).value();
   if (durability == "memory") {
     planned.save(path).value();
     auto set = AnySet::open(path).value();
-    std::printf("%.0f\n", add_to(set));
-    return 0;
+    return keys_a_second(load, 0, [&](auto some) { set.add_all(some).value(); });
   }
   create_live(path, planned, {.overwrite = Overwrite::replace}).value();
-  auto set = AnyLiveSet::open(path, {.durability = durability == "every"  ? Durability::every
-                                                   : durability == "none" ? Durability::none
-                                                                          : Durability::interval})
-                 .value();
-  std::printf("%.0f\n", add_to(set.set()));
-  set.close().value();
-  return 0;
+  const LiveOptions options{.durability = durability == "every"  ? Durability::every
+                                          : durability == "none" ? Durability::none
+                                                                 : Durability::interval};
+  return sum_of_writers(load, [&](std::size_t writer) {
+    auto set = AnyLiveSet::open(path, options).value();
+    const double rate =
+        keys_a_second(load, writer, [&](auto some) { set.set().add_all(some).value(); });
+    set.close().value();
+    return rate;
+  });
 }
 
-int redis(char** words) {
-  redisContext* const server = redisConnect("127.0.0.1", std::atoi(words[2]));
-  if (server == nullptr || server->err != 0) return 1;
-  const std::uint64_t keys = std::strtoull(words[3], nullptr, 10);
-  const std::size_t batch = std::strtoull(words[4], nullptr, 10);
-  freeReplyObject(redisCommand(server, "DEL s"));
-  freeReplyObject(redisCommand(server, "BF.RESERVE s 0.001 %s", words[3]));
-  std::vector<const char*> parts(batch + 2);
-  std::vector<std::size_t> lengths(batch + 2);
-  parts[0] = "BF.MADD";
-  lengths[0] = 7;
-  parts[1] = "s";
-  lengths[1] = 1;
-  bool failed = false;
-  const double rate = keys_a_second(batch, std::strtod(words[5], nullptr), keys, [&](auto some) {
-    for (std::size_t i = 0; i < batch; ++i) {
-      parts[i + 2] = some[i].data();
-      lengths[i + 2] = some[i].size();
+class Connection {
+ public:
+  explicit Connection(int port) : server_(redisConnect("127.0.0.1", port)) {
+    if (server_ == nullptr || server_->err != 0) {
+      std::fprintf(stderr, "bench_live: no Redis at port %d\n", port);
+      std::exit(1);
     }
+  }
+  ~Connection() { redisFree(server_); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void call(std::span<const char* const> parts, std::span<const std::size_t> lengths) {
     auto* const reply = static_cast<redisReply*>(
-        redisCommandArgv(server, static_cast<int>(parts.size()), parts.data(), lengths.data()));
-    failed = failed || reply == nullptr || reply->type == REDIS_REPLY_ERROR;
-    if (reply != nullptr) freeReplyObject(reply);
+        redisCommandArgv(server_, static_cast<int>(parts.size()),
+                         const_cast<const char**>(parts.data()), lengths.data()));
+    if (reply == nullptr || reply->type == REDIS_REPLY_ERROR) {
+      std::fprintf(stderr, "bench_live: %s\n", reply == nullptr ? server_->errstr : reply->str);
+      std::exit(1);
+    }
+    freeReplyObject(reply);
+  }
+  void call(const std::vector<std::string>& words) {
+    std::vector<const char*> parts;
+    std::vector<std::size_t> lengths;
+    for (const std::string& word : words) {
+      parts.push_back(word.c_str());
+      lengths.push_back(word.size());
+    }
+    call(parts, lengths);
+  }
+
+ private:
+  redisContext* server_;
+};
+
+double redis(int port, const Load& load) {
+  {
+    Connection first(port);
+    first.call({"DEL", "s"});
+    first.call({"BF.RESERVE", "s", "0.001", std::to_string(load.keys)});
+  }
+  return sum_of_writers(load, [&](std::size_t writer) {
+    Connection server(port);
+    std::vector<const char*> parts{"BF.MADD", "s"};
+    std::vector<std::size_t> lengths{7, 1};
+    return keys_a_second(load, writer, [&](auto some) {
+      parts.resize(2);
+      lengths.resize(2);
+      for (const std::string_view key : some) {
+        parts.push_back(key.data());
+        lengths.push_back(key.size());
+      }
+      server.call(parts, lengths);
+    });
   });
-  redisFree(server);
-  std::printf("%.0f\n", rate);
-  return failed ? 1 : 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 7) return live(argv);
-  if (argc == 6) return redis(argv);
-  std::fprintf(stderr, "bench_live: see the beginning of live_adds.cpp\n");
-  return 2;
+  if (argc != 8 && argc != 7) {
+    std::fprintf(stderr, "bench_live: see the beginning of live_adds.cpp\n");
+    return 2;
+  }
+  const bool is_redis = argc == 7;
+  const Load load{std::strtoull(argv[is_redis ? 3 : 2], nullptr, 10),
+                  std::strtoull(argv[is_redis ? 4 : 3], nullptr, 10),
+                  std::strtod(argv[is_redis ? 5 : 4], nullptr),
+                  std::strtoull(argv[is_redis ? 6 : 5], nullptr, 10)};
+  const double rate =
+      is_redis ? redis(std::atoi(argv[2]), load)
+               : live((std::filesystem::path(argv[1]) / "live").string(), load, argv[6], argv[7]);
+  std::printf("%.0f\n", rate);
+  return 0;
 }

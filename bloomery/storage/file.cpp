@@ -261,6 +261,7 @@ Result<DurableFile> DurableFile::create(const std::filesystem::path& target, Ove
 DurableFile::DurableFile(DurableFile&& other) noexcept
     : name_(std::move(other.name_)),
       overwrite_(other.overwrite_),
+      most_bytes_per_call_(other.most_bytes_per_call_),
       directory_name_(std::move(other.directory_name_)),
       final_(std::move(other.final_)),
       temporary_(std::exchange(other.temporary_, {})),
@@ -325,7 +326,7 @@ Result<void> DurableFile::write(std::uint64_t offset, std::span<const std::byte>
   assert(file_.is_open() && "a durable file is written before commit()");
   while (!bytes.empty()) {
     const auto put = unless_interrupted([&] {
-      return ::pwrite(file_.number(), bytes.data(), std::min(bytes.size(), most_bytes_per_call),
+      return ::pwrite(file_.number(), bytes.data(), std::min(bytes.size(), most_bytes_per_call_),
                       static_cast<off_t>(offset));
     });
     if (put <= 0) return refused("", put < 0 ? errno : ENOSPC);

@@ -116,6 +116,9 @@ class DurableFile {
   // Gives the file this length, all zero, and the disk space for it where the file system can.
   Result<void> reserve(std::uint64_t bytes);
   Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes);
+  // For files that are changed page by page through mappings later: newer kernels keep what one
+  // call wrote as one piece, and look at all of it when one of its pages is changed first.
+  void write_in_pieces(std::size_t most_bytes) { most_bytes_per_call_ = most_bytes; }
   // The same file, locked (flock) and open also after commit(): so that it is locked before others
   // find it under its name.
   Result<detail::Descriptor> lock() const;
@@ -135,6 +138,7 @@ class DurableFile {
 
   std::string name_;  // as the caller wrote it, for sentences
   Overwrite overwrite_;
+  std::size_t most_bytes_per_call_ = std::size_t{1} << 30;
   std::string directory_name_;
   std::string final_;      // inside the directory
   std::string temporary_;  // inside the directory; empty: without a name, or renamed

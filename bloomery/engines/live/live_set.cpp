@@ -55,10 +55,12 @@ Result<AnyLiveSet> AnyLiveSet::open(const std::filesystem::path& path, const Liv
   KeyRules rules = live->head().directory.rules;
   rules.form = live->known_form(rules.form);
   AnyLiveSet opened(AnySet::of(std::move(*body), hasher, std::move(rules)), live, recovery);
-  if (options.durability == Durability::interval && !options.read_only)
+  if (options.durability == Durability::interval && !options.read_only) {
     opened.syncer_ =
         std::make_unique<Syncer>(std::chrono::milliseconds(std::max(1U, options.interval_ms)),
                                  [live] { live->sync_aside(); });
+    live->hurry_by([syncer = opened.syncer_.get()] { syncer->hurry(); });
+  }
   return opened;
 }
 
@@ -72,6 +74,7 @@ Result<void> AnyLiveSet::checkpoint() {
 }
 Result<void> AnyLiveSet::close() {
   if (body_ == nullptr) return moved_from_error();
+  body_->hurry_by({});
   syncer_.reset();
   return body_->close();
 }

@@ -12,13 +12,24 @@ Syncer::~Syncer() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
   }
-  ended_changed_.notify_all();
+  changed_.notify_all();
   thread_.join();
+}
+
+void Syncer::hurry() {
+  {
+    const std::lock_guard lock(mutex_);
+    hurried_ = true;
+  }
+  changed_.notify_all();
 }
 
 void Syncer::work() {
   std::unique_lock lock(mutex_);
-  while (!ended_changed_.wait_for(lock, interval_, [this] { return ended_; })) {
+  for (;;) {
+    changed_.wait_for(lock, interval_, [this] { return ended_ || hurried_; });
+    if (ended_) return;
+    hurried_ = false;
     lock.unlock();
     sync_();
     lock.lock();

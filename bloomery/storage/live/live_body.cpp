@@ -305,6 +305,7 @@ Result<std::size_t> LiveBody::add_in_place(const AnyInputs& inputs, bool* fresh)
     const bool is_written = logged.keys == record.keys;
     if (auto published = turn.publish(logged, by_call(record), is_written); !published)
       return published.error();
+    if (hurry_ && file_->is_half_full() && !is_hurried_.exchange(true)) hurry_();
     return *added;
   }
 }
@@ -507,6 +508,7 @@ Result<void> LiveBody::shorten_log() {
 
 Result<void> LiveBody::sync() { return file_->make_durable(file_->published()); }
 void LiveBody::sync_aside() {
+  is_hurried_ = false;
   const std::lock_guard staying(file_changes_);
   if (!in_place()) {
     static_cast<void>(file_->make_durable_aside().has_value());

@@ -11,6 +11,7 @@
 //          were told to be new are then in doubt.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -47,6 +48,9 @@ class LiveBody final : public AnySet::Body {
   Result<void> sync();
   // By another thread than the one that adds. A failure is told by the next add.
   void sync_aside();
+  // Is called by an add that has filled half of the log: sync_aside() makes room before others wait
+  // for it. Set it before the first add.
+  void hurry_by(std::function<void()> hurry) { hurry_ = std::move(hurry); }
   Result<void> checkpoint();
   Result<void> close();
   // Gives the set, with all that was added until now, to `save`, and takes no more keys.
@@ -140,6 +144,8 @@ class LiveBody final : public AnySet::Body {
   mutable std::unique_ptr<LiveFile> file_;  // another one when its log was shortened
   std::unique_ptr<LiveFile> aside_;         // in place: the same, for sync_aside
   mutable std::mutex file_changes_;         // while it is another file, nobody syncs it aside
+  std::function<void()> hurry_;
+  std::atomic<bool> is_hurried_ = false;  // since sync_aside() began last
   LiveOptions options_;
   // What a reader brings up to date before it answers.
   mutable std::optional<AnySet> inner_;
