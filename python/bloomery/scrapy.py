@@ -3,111 +3,79 @@
     # settings.py
     DUPEFILTER_CLASS = 'bloomery.scrapy.DupeFilter'
 
-With a job directory (JOBDIR) two files there remember:
-
-    requests.set       a set file, as of the last checkpoint; `bloomery info` reads it
-    requests.journal   20 bytes for each request since then, written at once
-
-so a crawl that is killed and run again fetches nothing that it had asked for. Without one the set
-is forgotten at the end.
+With a job directory (JOBDIR) the set is the live file requests.live there: a request is in it
+before it is queued, so a crawl that is killed (kill -9) and run again fetches nothing that it had
+asked for. Without one the set is forgotten at the end.
 
 Settings, all optional:
 
-    BLOOMERY_KIND   kind of the set: 'compact', which grows and is wrong about once in 2^64 / n
+    BLOOMERY_STATE  path of a live file instead of the one in the job directory: any number of
+                    spiders and crawls on this machine share it, and no page is fetched by two
+    BLOOMERY_URL    redis://host/0/name: the set lives on that server, for many machines
+    BLOOMERY_KIND   kind of a set that is made: 'compact', which grows and is wrong about once in
+                    2^64 / n
     BLOOMERY_KEYS   how many requests to expect, for kinds that do not grow
     BLOOMERY_RATE   false-positive rate, for kinds that take one
-    BLOOMERY_URL    redis://host/0/name: the set lives on that server, and many crawlers share it
 
 If the set is wrong, a page is not fetched.
-Limits: one crawl at a time in a job directory; a second is refused.
+Limits: the file lies on a local disk. `bloomery info` and `bloomery check` read it at any time.
 """
-import fcntl
 import os
-from pathlib import Path
 
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.utils.job import job_dir
 
-from bloomery._bloomery import Error, Set
+from bloomery._bloomery import Error, Exists, Set
 
-# Requests between two checkpoints: a journal of at most 5 MiB.
+# Requests that this process adds between two checkpoints, which shorten a log that has become long.
 CHECKPOINT = 1 << 18
 
 
-class JobState:
-    """A set in a job directory that survives kill -9 at any moment.
+class State:
+    """A live file, made by whoever comes first."""
 
-    The journal is emptied only after the set file has its name; what a killed run leaves in both
-    is added twice, which changes nothing.
-    """
-
-    def __init__(self, folder, make, key_bytes=20):
-        self.path = Path(folder) / "requests.set"
-        self.key_bytes = key_bytes
-        self.journal = os.open(
-            Path(folder) / "requests.journal", os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666
-        )
-        try:
-            fcntl.flock(self.journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self.seen = Set.open(self.path) if self.path.exists() else make()
-            self.waiting = self._replay()
-        except BlockingIOError:
-            os.close(self.journal)
-            raise RuntimeError(
-                f"another crawl is using {folder}: wait for its end, or give another JOBDIR"
-            ) from None
-        except BaseException:
-            os.close(self.journal)
-            raise
-
-    def _replay(self):
-        size = os.fstat(self.journal).st_size
-        whole = size - size % self.key_bytes
-        if whole != size:  # killed in the middle of a write
-            os.ftruncate(self.journal, whole)
-        written = os.pread(self.journal, whole, 0)
-        keys = [written[i : i + self.key_bytes] for i in range(0, whole, self.key_bytes)]
-        self.seen.update(keys)
-        return len(keys)
+    def __init__(self, path, make):
+        if not os.path.exists(path):
+            try:
+                make().save(path, live=True)
+            except Exists:
+                pass  # another crawl was quicker
+        self.seen = Set.open(path, live=True)
+        self.added = 0
 
     def add(self, key):
-        if key in self.seen:
-            return False
-        # Journal first: a request that is not in it was never asked for.
-        if os.write(self.journal, key) != len(key):
-            raise OSError(f"the journal of {self.path} could not be written: is the disk full?")
-        self.seen.add(key)
-        self.waiting += 1
-        if self.waiting >= CHECKPOINT:
-            self.checkpoint()
-        return True
-
-    def checkpoint(self):
-        self.seen.save(self.path)
-        os.ftruncate(self.journal, 0)
-        self.waiting = 0
+        new = self.seen.add(key)
+        self.added += new
+        if self.added >= CHECKPOINT:
+            self.added = 0
+            self.seen.checkpoint()
+        return new
 
     def close(self):
-        self.checkpoint()
-        os.close(self.journal)
+        try:
+            self.seen.checkpoint()
+        finally:
+            self.seen.close()
 
 
 class DupeFilter(RFPDupeFilter):
     """As Scrapy's own, which it extends: the same requests are the same, the same log."""
 
-    def __init__(self, path=None, debug=False, *, make=None, url=None, **named):
+    def __init__(self, path=None, debug=False, *, make=None, url=None, state=None, **named):
         super().__init__(None, debug, **named)
-        self.state = None
-        self.seen = None
+        make = make or Maker()
+        if url and state:
+            raise ValueError("BLOOMERY_URL and BLOOMERY_STATE exclude each other: leave one out")
         if url:
             from bloomery.redis import RedisSet
 
-            self.seen = RedisSet(url, **(make.named if make else {}))
-        elif path:
-            os.makedirs(path, exist_ok=True)
-            self.state = JobState(path, make or Maker())
+            self.seen = RedisSet(url, **make.named)
+        elif state or path:
+            state = state or os.path.join(path, "requests.live")
+            os.makedirs(os.path.dirname(os.path.abspath(state)), exist_ok=True)
+            self.seen = State(state, make)
         else:
-            self.seen = (make or Maker())()
+            self.seen = make()
 
     @classmethod
     def from_settings(cls, settings, *, fingerprinter=None):
@@ -121,17 +89,14 @@ class DupeFilter(RFPDupeFilter):
                 settings.getfloat("BLOOMERY_RATE"),
             ),
             url=settings.get("BLOOMERY_URL"),
+            state=settings.get("BLOOMERY_STATE"),
         )
 
     def request_seen(self, request):
-        key = self.fingerprinter.fingerprint(request)
-        return not (self.state or self.seen).add(key)
+        return not self.seen.add(self.fingerprinter.fingerprint(request))
 
     def close(self, reason):
-        if self.state is not None:
-            self.state.close()
-            self.state = None
-        elif self.seen is not None:
+        if self.seen is not None:
             self.seen.close()
             self.seen = None
 

@@ -215,14 +215,6 @@ class Lives(unittest.TestCase):
                 break
         self.assertEqual(told, 7)
 
-    def test_live_sets_are_not_there_yet(self):
-        path = self.path / "set"
-        Set(["a"]).save(path)
-        with self.assertRaisesRegex(bloomery.Unsupported, "live"):
-            Set.open(path, live=True)
-        with self.assertRaises(NotImplementedError):
-            Set.open(path, live=True)
-
     def test_exceptions_are_those_of_python_too(self):
         for name, also in (("Mismatch", ValueError), ("Unsound", TypeError), ("Io", OSError),
                            ("Exists", FileExistsError), ("NoMemory", MemoryError),

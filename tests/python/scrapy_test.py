@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 import bloomery
-from bloomery.scrapy import DupeFilter, JobState
+from bloomery.scrapy import DupeFilter, Maker, State
 from redis_test import Server
 from scrapy import Request
 from scrapy.utils.test import get_crawler
@@ -122,9 +122,9 @@ class Crawls(unittest.TestCase):
         self.finish(self.crawl(site, f"JOBDIR={self.job}"))
         self.assertEqual(len(site.fetched), PAGES)
         self.assertEqual(set(site.fetched.values()), {1})
-        seen = bloomery.Set.open(self.job / "requests.set")
-        self.assertEqual(len(seen), PAGES)
-        self.assertEqual((self.job / "requests.journal").stat().st_size, 0)
+        with bloomery.Set.open(self.job / "requests.live", live=True) as seen:
+            self.assertEqual((len(seen), seen.adds), (PAGES, PAGES))
+            self.assertFalse(seen.recovery["was_cut"])
 
     def test_a_crawl_that_is_killed_fetches_no_page_twice(self):
         site = self.make_site(0.02)
@@ -132,12 +132,12 @@ class Crawls(unittest.TestCase):
         site.wait_for(20)
         crawl.kill()
         crawl.communicate(timeout=60)
-        self.assertFalse((self.job / "requests.set").exists())
         before = dict(site.fetched)
+        with bloomery.Set.open(self.job / "requests.live", live=True) as seen:
+            self.assertTrue(seen.recovery["was_cut"])
+            self.assertGreaterEqual(seen.adds, len(before))
         # Whoever asks for all pages gets those that nobody had asked for.
-        (self.path / "spider.py").write_text(SPIDER.replace(
-            "yield scrapy.Request(self.url)",
-            f"yield from (scrapy.Request(self.url[:-1] + str(n)) for n in range({PAGES}))"))
+        self.ask_for_all_pages()
         site.delay = 0
         self.finish(self.crawl(site, f"JOBDIR={self.job}"))
         self.assertEqual({page: site.fetched[page] for page in before}, before)
@@ -159,25 +159,65 @@ class Crawls(unittest.TestCase):
         self.assertFalse(other.request_seen(Request(site.url + "?new")))
         other.close("finished")
 
-    def test_a_state_that_was_cut_loses_only_the_last_key(self):
-        self.job.mkdir()
-        make = lambda: bloomery.Set(kind="compact")
-        state = JobState(self.job, make)
-        keys = [bytes([i]) * 20 for i in range(50)]
-        self.assertEqual([state.add(key) for key in keys + keys], [True] * 50 + [False] * 50)
-        with self.assertRaisesRegex(RuntimeError, "another crawl"):
-            JobState(self.job, make)
-        os.close(state.journal)
-        os.truncate(self.job / "requests.journal", 49 * 20 + 7)
-        again = JobState(self.job, make)
-        self.assertEqual([again.add(key) for key in keys], [False] * 49 + [True])
-        again.checkpoint()
-        again.add(b"x" * 20)
-        os.close(again.journal)
-        last = JobState(self.job, make)
-        self.assertFalse(any(last.add(key) for key in [*keys, b"x" * 20]))
-        last.close()
-        self.assertEqual(len(bloomery.Set.open(self.job / "requests.set")), 51)
+    def ask_for_all_pages(self):
+        (self.path / "spider.py").write_text(SPIDER.replace(
+            "yield scrapy.Request(self.url)",
+            f"yield from (scrapy.Request(self.url[:-1] + str(n)) for n in range({PAGES}))"))
+
+    def test_crawls_that_share_a_state_fetch_no_page_twice_when_one_is_killed(self):
+        site = self.make_site(0.02)
+        self.ask_for_all_pages()
+        where = f"BLOOMERY_STATE={self.path / 'shared' / 'pages.live'}"
+        crawls = [self.crawl(site, where, f"JOBDIR={self.path / str(n)}") for n in range(3)]
+        site.wait_for(10)
+        crawls[0].kill()
+        crawls[0].communicate(timeout=60)
+        site.delay = 0
+        for crawl in crawls[1:]:
+            self.finish(crawl)
+        # All that the others had not asked for was the killed one's, and is not asked for again.
+        self.assertEqual(set(site.fetched.values()), {1})
+        fetched = len(site.fetched)
+        self.assertGreater(fetched, 10)
+        self.finish(self.crawl(site, where))
+        self.assertEqual((len(site.fetched), set(site.fetched.values())), (fetched, {1}))
+
+    def test_spiders_of_one_process_share_a_state(self):
+        site = self.make_site()
+        (self.path / "spider.py").write_text(SPIDER.replace(
+            "process.crawl(Site, url=sys.argv[1])",
+            "[process.crawl(Site, url=sys.argv[1]) for _ in range(3)]").replace(
+            "yield scrapy.Request(self.url)",
+            f"yield from (scrapy.Request(self.url[:-1] + str(n)) for n in range({PAGES}))"))
+        self.finish(self.crawl(site, f"BLOOMERY_STATE={self.path / 'pages.live'}"))
+        self.assertEqual((len(site.fetched), set(site.fetched.values())), (PAGES, {1}))
+
+    def test_a_state_is_made_once_and_shortened(self):
+        path = self.path / "pages.live"
+        made = []
+
+        def make():
+            made.append(1)
+            return bloomery.Set(kind="compact")
+
+        one, other = State(path, make), State(path, make)
+        keys = [n.to_bytes(20, "big") for n in range(2000)]
+        self.assertEqual([one.add(key) for key in keys], [True] * 2000)
+        self.assertEqual([other.add(key) for key in keys], [False] * 2000)
+        self.assertEqual(len(made), 1)
+        one.close()
+        self.assertTrue(other.add(b"x" * 20))
+        other.close()
+        self.assertEqual(bloomery.Set.open(path).adds, 2001)
+
+    def test_settings_that_do_not_fit(self):
+        with self.assertRaisesRegex(ValueError, "exclude"):
+            DupeFilter(url="redis://localhost/0/x", state="y", fingerprinter=self)
+        with self.assertRaisesRegex(ValueError, "BLOOMERY_KIND"):
+            DupeFilter(make=Maker("no-such-kind"), fingerprinter=self)
+        (self.path / "text").write_text("no set")
+        with self.assertRaises(bloomery.NotOurs):
+            DupeFilter(state=str(self.path / "text"), fingerprinter=self)
 
 
 if __name__ == "__main__":

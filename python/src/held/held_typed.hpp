@@ -85,6 +85,9 @@ class HeldTyped : public Held {
   Result<void> save(const std::filesystem::path& path, Overwrite overwrite) const override {
     return set_.try_save(path, {.overwrite = overwrite});
   }
+  Result<void> save_live(const std::filesystem::path& path, Overwrite overwrite) const override {
+    return create_live(path, set_, {.overwrite = overwrite});
+  }
   Result<std::vector<std::byte>> to_bytes() const override { return set_.try_to_bytes(); }
 
   std::uint64_t bytes() const override { return set_.bytes(); }

@@ -59,6 +59,13 @@ void free_iterator(PyObject* self) {
   Py_DECREF(type);
 }
 
+// A bitmap lists its members where they lie in memory: of a live one, a copy.
+template <class Work>
+auto listing(PyObject* self, Work&& work) {
+  const Ref bitmap = local(self);
+  return asking(bitmap.get(), [&](const Held& held) { return work(*held.bitmap()); });
+}
+
 std::uint64_t number_of(PyObject* object) {
   const OneKey key(object);
   if (key.form() == OneKey::Form::text) raise(PyExc_TypeError, "a bitmap holds ints, not texts");
@@ -70,10 +77,10 @@ std::uint64_t number_of(PyObject* object) {
 
 PyObject* bitmap_iterate(PyObject* self) {
   return guarded([&] {
-    held_of(self);
+    Ref bitmap = local(self);
     Ref object = need(PyType_GenericAlloc(iterator_type, 0));
     MemberIterator* iterator = as_iterator(object.get());
-    iterator->bitmap = Py_NewRef(self);
+    iterator->bitmap = bitmap.release();
     iterator->members = new std::vector<std::uint64_t>;
     iterator->from = 0;
     iterator->ended = false;
@@ -91,14 +98,15 @@ PyObject* bitmap_to_numpy(PyObject* self, PyObject* args, PyObject* named) {
     const bool narrow = std::string_view(dtype) == "uint32";
     if (!narrow && std::string_view(dtype) != "uint64")
       raise(PyExc_ValueError, "dtype is 'uint64' or 'uint32', not '%s'", dtype);
-    const auto count = asking(self, [](const Held& held) { return held.bitmap()->count(); });
+    const Ref listed = local(self);
+    const auto count =
+        listing(listed.get(), [](const Set<Bitmap>& bitmap) { return bitmap.count(); });
     Ref array = new_array(count, narrow ? "I" : "Q", narrow ? 4 : 8);
     Py_buffer view{};
     need(PyObject_GetBuffer(array.get(), &view, PyBUF_WRITABLE));
     std::size_t copied = 0;
     try {
-      copied = asking(self, [&](const Held& held) {
-        const Set<Bitmap>& bitmap = *held.bitmap();
+      copied = listing(listed.get(), [&](const Set<Bitmap>& bitmap) {
         return narrow
                    ? bitmap.copy_members(std::span(static_cast<std::uint32_t*>(view.buf), count))
                    : bitmap.copy_members(std::span(static_cast<std::uint64_t*>(view.buf), count));
@@ -118,7 +126,7 @@ PyObject* bitmap_rank(PyObject* self, PyObject* number) {
   return guarded([&] {
     const std::uint64_t n = number_of(number);
     return PyLong_FromUnsignedLongLong(
-        asking(self, [&](const Held& held) { return held.bitmap()->kind().rank(Ordinal{n}); }));
+        listing(self, [&](const Set<Bitmap>& bitmap) { return bitmap.kind().rank(Ordinal{n}); }));
   });
 }
 
@@ -126,7 +134,7 @@ PyObject* bitmap_select(PyObject* self, PyObject* smaller) {
   return guarded([&] {
     const std::uint64_t n = number_of(smaller);
     const auto member =
-        asking(self, [&](const Held& held) { return held.bitmap()->kind().select(n); });
+        listing(self, [&](const Set<Bitmap>& bitmap) { return bitmap.kind().select(n); });
     if (!member) raise(PyExc_IndexError, "the bitmap does not have that many members");
     return PyLong_FromUnsignedLongLong(member->value);
   });

@@ -97,6 +97,7 @@ std::size_t update_from(PyObject* self, PyObject* keys, Threads threads) {
             fresh += *added;
             return {};
           });
+  keep_promise(self);
   return fresh;
 }
 
@@ -122,6 +123,7 @@ PyObject* set_add_all(PyObject* self, PyObject* args, PyObject* named) {
               if (!added) return added.error();
               return {};
             });
+    keep_promise(self);
     return fresh.finish().release();
   });
 }
@@ -179,6 +181,7 @@ PyObject* set_remove_all(PyObject* self, PyObject* args, PyObject* named) {
               if (!gone) return gone.error();
               return {};
             });
+    keep_promise(self);
     return removed.finish().release();
   });
 }

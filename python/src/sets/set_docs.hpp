@@ -175,7 +175,8 @@ inline constexpr const char* cap_memory = R"(cap_memory($self, bytes, /)
 
 Of a kind that grows: no further than this; then Full is raised. 0: no cap.
 )";
-inline constexpr const char* open = R"(open($type, path, *, live=False, verify=True, secret=None)
+inline constexpr const char* open = R"(open($type, path, *, live=False, verify=True, secret=None,
+     durability=None, interval=None, read_only=False)
 --
 
 The set in a file, mapped: read page by page, and shared by all processes.
@@ -188,6 +189,17 @@ Cascade is returned where the file holds one.
 >>> with Set.open('fruit.set') as fruit:
 ...     'a' in fruit
 True
+
+live=True is for live files (docs/live.md): any number of processes add to one
+and ask it at once, and each key is new to one of them. What was added survives
+the end of the process, kill -9 too. durability is for power cuts: 'interval'
+(the usual) syncs in the background, each second or so many as interval says;
+'every' before add() or update() returns; 'none' never. read_only=True asks.
+
+>>> Set(1000).save('shared.live', live=True)
+>>> with Set.open('shared.live', live=True) as seen:
+...     seen.add('fig'), seen.add('fig')
+(True, False)
 )";
 inline constexpr const char* from_bytes = R"(from_bytes($type, data, *, secret=None)
 --
@@ -197,10 +209,13 @@ The set in the bytes of a file.
 >>> 'a' in Set.from_bytes(Set(['a']).to_bytes())
 True
 )";
-inline constexpr const char* save = R"(save($self, path, *, overwrite=True)
+inline constexpr const char* save = R"(save($self, path, *, overwrite=None, live=False)
 --
 
 Write a file; under its name is the old one or the new one, never half of it.
+
+live=True makes a live file, for Set.open(path, live=True), and overwrites only
+if it is told to. No live file is overwritten.
 
 >>> Set(['a']).save('plums.set')
 >>> Set(['a']).save('plums.set', overwrite=False)
@@ -217,10 +232,36 @@ inline constexpr const char* reduce = R"(__reduce__($self, /)
 
 For pickle: the bytes of the file.
 )";
+inline constexpr const char* sync = R"(sync($self, /)
+--
+
+Of a live set: when it returns, all that was added so far survives a power cut.
+)";
+inline constexpr const char* checkpoint = R"(checkpoint($self, /)
+--
+
+Of a live set: bring the set itself to the disk and empty its log.
+
+The next open then has little to do after a power cut.
+)";
+inline constexpr const char* seal = R"(seal($self, /)
+--
+
+Make an ordinary file of a live one, in its place, and close the set.
+
+Other processes that have it open get an error from their next add.
+
+>>> Set(['a']).save('grown.live', live=True)
+>>> Set.open('grown.live', live=True).seal()
+>>> 'a' in Set.open('grown.live')
+True
+)";
 inline constexpr const char* close = R"(close($self, /)
 --
 
 Give the memory, or the mapping of the file, back. Using the set raises Closed.
+
+A live set is synced; an error of that is raised.
 
 >>> seen = Set(10)
 >>> seen.close()

@@ -58,17 +58,30 @@ PyObject* hardened(PyObject* self, void*) {
       [&] { return PyBool_FromLong(held_of(self).hasher().mode() == HashMode::hardened ? 1 : 0); });
 }
 PyObject* key_form(PyObject* self, void*) {
-  return guarded([&] {
-    as_set(self)->uses.wait_to_ask();
-    return text_of(std::string(name_of(held_of(self).rules().form))).release();
-  });
+  return guarded(
+      [&] { return text_of(std::string(name_of(asked_once(self).rules().form))).release(); });
 }
 PyObject* range(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    const auto range = held_of(self).range();
+    const auto range = asked_once(self).range();
     if (!range) return Py_NewRef(Py_None);
     return Py_BuildValue("KK", static_cast<unsigned long long>(range->low),
                          static_cast<unsigned long long>(range->high));
+  });
+}
+PyObject* live(PyObject* self, void*) {
+  return guarded([&] { return PyBool_FromLong(live_of(self) != nullptr ? 1 : 0); });
+}
+PyObject* recovery(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    Live* const live = live_of(self);
+    if (live == nullptr) return Py_NewRef(Py_None);
+    const Recovery& found = live->recovery();
+    const auto is = [](bool yes) { return yes ? Py_True : Py_False; };
+    const auto number = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
+    return Py_BuildValue("{s:O,s:O,s:K,s:K,s:K}", "was_cut", is(found.was_cut), "lost_power",
+                         is(found.lost_power), "records", number(found.records), "keys",
+                         number(found.keys), "summed_bytes", number(found.summed_bytes));
   });
 }
 PyObject* closed(PyObject* self, void*) {
@@ -92,6 +105,10 @@ PyGetSetDef set_facts[] = {
     {"seed", seed, nullptr, "Seed of the fast hash.", nullptr},
     {"hardened", hardened, nullptr, "True if keys are hashed with a secret.", nullptr},
     {"key_form", key_form, nullptr, "What its keys are: none, text, u64, number, hash or mixed.",
+     nullptr},
+    {"live", live, nullptr, "True if it is in a file that other processes change too.", nullptr},
+    {"recovery", recovery, nullptr,
+     "What open() found of a live file that was not closed: a dict. None if the set is not live.",
      nullptr},
     {"closed", closed, nullptr, "True after close().", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -123,12 +140,14 @@ PyObject* set_repr(PyObject* self) {
   return guarded([&]() -> PyObject* {
     const Ref name = type_name(self);
     if (as_set(self)->held == nullptr) return PyUnicode_FromFormat("<%U, closed>", name.get());
-    const std::string facts = asking(self, [](const Held& held) {
+    const bool is_live = live_of(self) != nullptr;
+    const std::string facts = asking(self, [is_live](const Held& held) {
       std::string text = "kind='" + std::string(held.row().id.name) +
                          "', adds=" + std::to_string(held.adds()) +
                          ", nbytes=" + std::to_string(held.bytes());
       if (const auto range = held.range())
         text += ", range=(" + std::to_string(range->low) + ", " + std::to_string(range->high) + ")";
+      if (is_live) text += ", live";
       return text;
     });
     return PyUnicode_FromFormat("<%U %s>", name.get(), facts.c_str());

@@ -1,6 +1,13 @@
 // Sets as files and as bytes.
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+
+#include <bloomery/kinds.hpp>
 
 #include "arguments.hpp"
 #include "sets/set_object.hpp"
@@ -9,12 +16,48 @@
 namespace bloomery::python {
 namespace {
 
-// Until the library has live sets: the one place where live=True arrives.
-void refuse_live(int live) {
-  if (live != 0)
-    told(Result<void>(Error{Code::unsupported,
-                            "this build has no live sets: open without live=True, and save() to "
-                            "keep what was added"}));
+// Programs that have a live file open would go on with one that has no name any more.
+void expect_not_live(const std::filesystem::path& file) {
+  const Result<bool> live = is_live(file);
+  if (live && *live)
+    told(Result<void>(
+        Error{Code::exists, file.string() +
+                                " is a live set, which other programs may add to: seal() makes an "
+                                "ordinary file of it; to begin again, remove it first"}));
+}
+
+// What open() was given beside the path.
+struct OpenWish {
+  int live = 0;
+  int verify = 1;
+  int read_only = 0;
+  const char* durability = nullptr;
+  PyObject* interval = Py_None;
+  PyObject* secret = Py_None;
+};
+
+Durability durability_of(const char* name) {
+  if (name == nullptr || std::string_view(name) == "interval") return Durability::interval;
+  if (std::string_view(name) == "none") return Durability::none;
+  if (std::string_view(name) == "every") return Durability::every;
+  raise(PyExc_ValueError, "durability is 'none', 'interval' or 'every', not '%s'", name);
+}
+
+LiveOptions live_options(const OpenWish& wish) {
+  LiveOptions options{.durability = durability_of(wish.durability),
+                      .read_only = wish.read_only != 0,
+                      .key = secret_of(wish.secret)};
+  if (wish.interval == Py_None) return options;
+  if (options.durability != Durability::interval)
+    raise(PyExc_ValueError, "interval is for durability='interval'; leave it out");
+  const double seconds = PyFloat_AsDouble(wish.interval);
+  if (seconds == -1 && PyErr_Occurred() != nullptr) throw Raised{};
+  constexpr double most_seconds = std::numeric_limits<std::uint32_t>::max() / 1000;
+  if (!(seconds >= 0.001 && seconds <= most_seconds))
+    raise(PyExc_ValueError, "interval is in seconds, from 0.001 to %ld",
+          static_cast<long>(most_seconds));
+  options.interval_ms = static_cast<std::uint32_t>(std::lround(seconds * 1000));
+  return options;
 }
 
 Verify verify_of(int verify) { return verify != 0 ? Verify::checksums : Verify::header; }
@@ -24,7 +67,7 @@ Ref opened(PyObject* type, Result<std::unique_ptr<Held>> held, const std::string
   auto* wanted = reinterpret_cast<PyTypeObject*>(type);
   std::unique_ptr<Held> set = told(std::move(held));
   const KindRow& row = set->row();
-  const bool is_bitmap = set->bitmap() != nullptr;
+  const bool is_bitmap = row.id.number == Bitmap::id.number;
   if ((PyType_IsSubtype(wanted, bitmap_type) != 0 && !is_bitmap) ||
       (PyType_IsSubtype(wanted, cascade_type) != 0 && !row.two_lists))
     told(Result<void>(Error{Code::mismatch, name + " holds a set of kind " +
@@ -36,22 +79,26 @@ Ref opened(PyObject* type, Result<std::unique_ptr<Held>> held, const std::string
 }  // namespace
 
 PyObject* set_open(PyObject* type, PyObject* args, PyObject* named) {
-  static const char* names[] = {"path", "live", "verify", "secret", nullptr};
+  static const char* names[] = {"path",       "live",     "verify",    "secret",
+                                "durability", "interval", "read_only", nullptr};
   PyObject* path = nullptr;
-  PyObject* secret = Py_None;
-  int live = 0;
-  int verify = 1;
-  if (PyArg_ParseTupleAndKeywords(args, named, "O|$ppO:open", const_cast<char**>(names), &path,
-                                  &live, &verify, &secret) == 0)
+  OpenWish wish;
+  if (PyArg_ParseTupleAndKeywords(args, named, "O|$ppOzOp:open", const_cast<char**>(names), &path,
+                                  &wish.live, &wish.verify, &wish.secret, &wish.durability,
+                                  &wish.interval, &wish.read_only) == 0)
     return nullptr;
   return guarded([&] {
-    refuse_live(live);
+    if (wish.live == 0 &&
+        (wish.durability != nullptr || wish.interval != Py_None || wish.read_only != 0))
+      raise(PyExc_ValueError,
+            "durability, interval and read_only are for live sets: give live=True with them");
     const std::filesystem::path file = path_of(path);
-    const OpenOptions options{.verify = verify_of(verify), .key = secret_of(secret)};
+    const LiveOptions shared = live_options(wish);
+    const OpenOptions options{.verify = verify_of(wish.verify), .key = shared.key};
     Result<std::unique_ptr<Held>> held = std::unique_ptr<Held>();
     {
       const NoGil others_run;
-      held = open_held(file, options);
+      held = wish.live != 0 ? open_live(file, shared) : open_held(file, options);
     }
     if (!held && held.error().code == Code::io) {
       std::error_code unknown;
@@ -86,16 +133,22 @@ PyObject* set_from_bytes(PyObject* type, PyObject* args, PyObject* named) {
 }
 
 PyObject* set_save(PyObject* self, PyObject* args, PyObject* named) {
-  static const char* names[] = {"path", "overwrite", nullptr};
+  static const char* names[] = {"path", "overwrite", "live", nullptr};
   PyObject* path = nullptr;
-  int overwrite = 1;
-  if (PyArg_ParseTupleAndKeywords(args, named, "O|$p:save", const_cast<char**>(names), &path,
-                                  &overwrite) == 0)
+  PyObject* overwrite = Py_None;
+  int live = 0;
+  if (PyArg_ParseTupleAndKeywords(args, named, "O|$Op:save", const_cast<char**>(names), &path,
+                                  &overwrite, &live) == 0)
     return nullptr;
   return guarded([&] {
     const std::filesystem::path file = path_of(path);
+    // A live file is made once and added to by many: to begin it again must be meant.
+    const int replace = overwrite == Py_None ? (live == 0 ? 1 : 0) : PyObject_IsTrue(overwrite);
+    need(replace);
+    expect_not_live(file);
+    const Overwrite how = replace != 0 ? Overwrite::replace : Overwrite::refuse;
     told(asking(self, [&](const Held& held) {
-      return held.save(file, overwrite != 0 ? Overwrite::replace : Overwrite::refuse);
+      return live != 0 ? held.save_live(file, how) : held.save(file, how);
     }));
     return Py_NewRef(Py_None);
   });
@@ -111,6 +164,10 @@ PyObject* set_to_bytes(PyObject* self, PyObject*) {
 
 PyObject* set_reduce(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
+    if (live_of(self) != nullptr)
+      raise(PyExc_TypeError,
+            "a live set is not pickled: send the path and open it there with live=True, or pickle "
+            "copy(), which is of this moment");
     const Ref bytes = need(set_to_bytes(self, nullptr));
     const Ref from =
         need(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "from_bytes"));
@@ -118,12 +175,63 @@ PyObject* set_reduce(PyObject* self, PyObject*) {
   });
 }
 
+namespace {
+
+// Takes the set out of its object; a live one is closed with the GIL free.
+void end(PyObject* self) {
+  SetObject* set = as_set(self);
+  const Changing mark(set->uses);
+  set->blocked = nullptr;
+  std::unique_ptr<Held> gone(std::exchange(set->held, nullptr));
+  if (!gone) return;
+  Result<void> ended;
+  if (Live* const live = gone->live()) {
+    const NoGil others_run;
+    ended = live->close();
+    gone.reset();
+  }
+  told(std::move(ended));
+}
+
+Live& expect_live(PyObject* self) {
+  Live* const live = live_of(self);
+  if (live == nullptr)
+    told(Result<void>(Error{Code::unsupported,
+                            "the set is not live: it is open in memory, and save() writes a file; "
+                            "live sets come from Set.open(path, live=True)"}));
+  return *live;
+}
+
+}  // namespace
+
+PyObject* set_sync(PyObject* self, PyObject*) {
+  return guarded([&] {
+    expect_live(self);
+    told(changing(self, [](Held& held) { return held.live()->sync(); }));
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* set_checkpoint(PyObject* self, PyObject*) {
+  return guarded([&] {
+    expect_live(self);
+    told(changing(self, [](Held& held) { return held.live()->checkpoint(); }));
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* set_seal(PyObject* self, PyObject*) {
+  return guarded([&] {
+    expect_live(self);
+    told(changing(self, [](Held& held) { return held.live()->seal(); }));
+    end(self);
+    return Py_NewRef(Py_None);
+  });
+}
+
 PyObject* set_close(PyObject* self, PyObject*) {
   return guarded([&] {
-    SetObject* set = as_set(self);
-    const Changing mark(set->uses);
-    set->blocked = nullptr;
-    const std::unique_ptr<Held> gone(std::exchange(set->held, nullptr));
+    end(self);
     return Py_NewRef(Py_None);
   });
 }

@@ -48,9 +48,8 @@ namespace {
   return guarded_int([&] {
     held_of(self);
     const OneKey one(key);
-    as_set(self)->uses.wait_to_ask();
     bool answer = false;
-    told(held_of(self).ask_all(one.span(), {&answer, 1}, {1}));
+    told(asked_once(self).ask_all(one.span(), {&answer, 1}, {1}));
     return answer ? 1 : 0;
   });
 }
@@ -59,9 +58,10 @@ namespace {
   return guarded([&] {
     held_of(self);
     const OneKey one(key);
-    as_set(self)->uses.wait_to_change();
     bool fresh = false;
-    told(held_of(self).add_all(one.span(), {&fresh, 1}, {1}));
+    told(changing_once(self, [&](Held& held) {
+      return held.add_all(one.span(), {&fresh, 1}, {1});
+    }));
     return PyBool_FromLong(fresh ? 1 : 0);
   });
 }
@@ -70,9 +70,10 @@ namespace {
 bool removed(PyObject* self, PyObject* key) {
   held_of(self);
   const OneKey one(key);
-  as_set(self)->uses.wait_to_change();
   bool was_there = false;
-  told(held_of(self).remove_all(one.span(), {&was_there, 1}));
+  told(changing_once(self, [&](Held& held) {
+    return held.remove_all(one.span(), {&was_there, 1});
+  }));
   return was_there;
 }
 
@@ -137,9 +138,8 @@ PyObject* set_count(PyObject* self, PyObject* key) {
   return guarded([&] {
     held_of(self);
     const OneKey one(key);
-    as_set(self)->uses.wait_to_ask();
     std::uint64_t count = 0;
-    told(held_of(self).counts(one.span(), {&count, 1}));
+    told(asked_once(self).counts(one.span(), {&count, 1}));
     return PyLong_FromUnsignedLongLong(count);
   });
 }

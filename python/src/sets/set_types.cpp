@@ -1,6 +1,8 @@
 // The types Set, Bitmap and Cascade: their tables of verbs, and how their objects come and go.
 #include <cstddef>
 
+#include <bloomery/kinds.hpp>
+
 #include "sets/set_docs.hpp"
 #include "sets/set_object.hpp"
 #include "sets/set_verbs.hpp"
@@ -20,7 +22,7 @@ void free_set(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   SetObject* set = as_set(self);
   if (set->weak_references != nullptr) PyObject_ClearWeakRefs(self);
-  delete set->held;
+  delete set->held;  // of a live set: closes; an Error is lost
   reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(self);
   // A subclass made in Python gives up its type itself.
   Py_DECREF(type);
@@ -54,6 +56,9 @@ PyMethodDef set_methods[] = {
     {"save", with_names(set_save), named, docs::save},
     {"to_bytes", set_to_bytes, METH_NOARGS, docs::to_bytes},
     {"__reduce__", set_reduce, METH_NOARGS, docs::reduce},
+    {"sync", set_sync, METH_NOARGS, docs::sync},
+    {"checkpoint", set_checkpoint, METH_NOARGS, docs::checkpoint},
+    {"seal", set_seal, METH_NOARGS, docs::seal},
     {"close", set_close, METH_NOARGS, docs::close},
     {"__enter__", set_enter, METH_NOARGS, docs::enter},
     {"__exit__", set_exit, METH_VARARGS, docs::close},
@@ -143,7 +148,7 @@ int add_set_types(PyObject* module) {
 }
 
 Ref object_of(PyTypeObject* type, std::unique_ptr<Held> held) {
-  if (type == set_type && held->bitmap() != nullptr) type = bitmap_type;
+  if (type == set_type && held->row().id.number == Bitmap::id.number) type = bitmap_type;
   if (type == set_type && held->row().two_lists) type = cascade_type;
   Ref object = need(PyType_GenericAlloc(type, 0));
   SetObject* set = as_set(object.get());

@@ -9,24 +9,24 @@ namespace {
 
 using Merge = Result<void> (Held::*)(const Held&);
 
+std::unique_ptr<Held> copied(PyObject* self) {
+  return told(asking(self, [](const Held& held) { return held.clone(); }));
+}
+
 // Changes one set by another. Both are marked at once; a set beside itself is marked once.
-void merge(PyObject* self, PyObject* other, Merge verb) {
+void merge(PyObject* self, PyObject* given, Merge verb) {
   held_of(self);
-  held_of(other);
-  const bool same = self == other;
-  const Changing marks(as_set(self)->uses, same ? nullptr : &as_set(other)->uses);
+  const bool same = self == given;
+  const Ref other = same ? Ref::to(given) : local(given);
+  const Changing marks(as_set(self)->uses, same ? nullptr : &as_set(other.get())->uses);
   Held& held = held_of(self);
-  const Held& with = held_of(other);
+  const Held& with = held_of(other.get());
   Result<void> merged;
   {
     const NoGil others_run;
     merged = (held.*verb)(with);
   }
   told(std::move(merged));
-}
-
-std::unique_ptr<Held> copied(PyObject* self) {
-  return told(asking(self, [](const Held& held) { return held.clone(); }));
 }
 
 PyObject* merged_copy(PyObject* left, PyObject* right, Merge verb) {
@@ -48,12 +48,12 @@ PyObject* merged_in_place(PyObject* self, PyObject* other, Merge verb) {
 
 bool equal(PyObject* one, PyObject* other) {
   if (one == other) return true;
-  held_of(one);
-  held_of(other);
-  const Asking first(as_set(one)->uses);
-  const Asking second(as_set(other)->uses);
-  const Held& a = held_of(one);
-  const Held& b = held_of(other);
+  const Ref left = local(one);
+  const Ref right = local(other);
+  const Asking first(as_set(left.get())->uses);
+  const Asking second(as_set(right.get())->uses);
+  const Held& a = held_of(left.get());
+  const Held& b = held_of(right.get());
   const NoGil others_run;
   return a.equals(b);
 }
@@ -75,6 +75,11 @@ bool is_part(PyObject* small, PyObject* large) {
 }
 
 }  // namespace
+
+Ref local(PyObject* object) {
+  if (live_of(object) == nullptr) return Ref::to(object);
+  return object_of(Py_TYPE(object), copied(object));
+}
 
 PyObject* set_or(PyObject* left, PyObject* right) { return merged_copy(left, right, &Held::unite); }
 PyObject* set_and(PyObject* left, PyObject* right) {
@@ -124,6 +129,7 @@ PyObject* set_deepcopy(PyObject* self, PyObject*) { return set_copy(self, nullpt
 PyObject* set_clear(PyObject* self, PyObject*) {
   return guarded([&] {
     told(changing(self, [](Held& held) { return held.clear(); }));
+    keep_promise(self);
     return Py_NewRef(Py_None);
   });
 }
@@ -137,6 +143,7 @@ PyObject* set_advance_to(PyObject* self, PyObject* args, PyObject* named) {
     return nullptr;
   return guarded([&] {
     told(changing(self, [&](Held& held) { return held.advance_to(time, span); }));
+    keep_promise(self);
     return Py_NewRef(Py_None);
   });
 }
