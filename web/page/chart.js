@@ -2,13 +2,16 @@
 
 import { el, perFrame, svg } from "./dom.js";
 
-const space = { left: 58, right: 14, top: 14, bottom: 40 };
+const room = { left: 58, right: 14, top: 14, bottom: 40 };
+const nameRoom = 78; // for the names of the lines, where the chart is wide enough for them
+const nameHeight = 13;
 
 export class LineChart {
   /**
    * @param host element that holds the picture
-   * @param options { label, x, y, height, onpick }; an axis is { label, log, format, min?, max? };
-   *   onpick(x) is called when somebody presses the picture
+   * @param options { label, x, y, height, onpick, names }; an axis is { label, log, format, min?, max? };
+   *   onpick(x) is called when somebody presses the picture; names: "left" or "right", the side
+   *   on which the lines lie apart, and so are named
    */
   constructor(host, options) {
     this.host = host;
@@ -28,7 +31,8 @@ export class LineChart {
   listen() {
     const move = (event) => this.point(this.valueAt(event));
     this.plot.addEventListener("pointermove", move);
-    this.plot.addEventListener("pointerdown", (event) => {
+    this.plot.addEventListener("pointerdown", move);
+    this.plot.addEventListener("click", (event) => { // not pointerdown: that may begin to scroll the page
       move(event);
       if (this.options.onpick && this.at !== null) this.options.onpick(this.at);
     });
@@ -61,7 +65,7 @@ export class LineChart {
     if (!this.scale) return null;
     const box = this.plot.getBoundingClientRect();
     const place = event.clientX - box.left;
-    if (place < space.left - 8 || place > box.width - space.right + 8) return null;
+    if (place < this.space.left - 8 || place > box.width - this.space.right + 8) return null;
     const steps = this.grid();
     return steps.length ? steps[nearest(steps.map(this.scale.x), place)] : null;
   }
@@ -88,7 +92,7 @@ export class LineChart {
     this.cursor = null;
     if (x === null || !this.scale) return;
     const place = this.scale.x(x);
-    this.cursor = svg("g", { class: "cursor" }, svg("line", { x1: place, x2: place, y1: space.top, y2: this.size.height - space.bottom }));
+    this.cursor = svg("g", { class: "cursor" }, svg("line", { x1: place, x2: place, y1: room.top, y2: this.size.height - room.bottom }));
     const rows = this.readings();
     for (const { line, y } of rows)
       this.cursor.append(svg("circle", { cx: place, cy: this.scale.y(y), r: line.strong ? 4.5 : 3, class: line.group }));
@@ -96,7 +100,7 @@ export class LineChart {
     this.tip.replaceChildren(el("strong", {}, this.options.x.format(x)), ...rows.map(({ line, y }) => el("div", { class: `row ${line.strong ? "strong" : ""}` },
       el("i", { class: `swatch ${line.group}` }), el("span", {}, line.name), el("b", {}, this.options.y.format(y)))));
     const wide = this.tip.offsetWidth;
-    this.tip.style.transform = `translate(${Math.max(4, place + wide + 20 < this.size.width ? place + 12 : place - wide - 12)}px, ${space.top}px)`;
+    this.tip.style.transform = `translate(${Math.max(4, place + wide + 20 < this.size.width ? place + 12 : place - wide - 12)}px, ${room.top}px)`;
   }
 
   paint(data) {
@@ -109,19 +113,23 @@ export class LineChart {
     data = { ...data, lines: data.lines.map((line) => ({ ...line, points: line.points.filter(([, y]) => y >= floor && y <= roof) })) };
     this.data = data;
     const points = data.lines.flatMap((line) => line.points);
+    if (points.length === 0) { this.scale = null; this.point(null); this.plot.replaceChildren(); return; }
+    const named = this.options.names && width >= 560 ? nameRoom : 0;
+    const space = this.space = { ...room, left: room.left + (this.options.names === "left" ? named : 0), right: room.right + (this.options.names === "right" ? named : 0) };
     const x = axis(points.map((point) => point[0]), this.options.x, data.x);
     const y = axis(points.map((point) => point[1]), this.options.y, data.y);
     this.scale = {
       x: (value) => round(space.left + x.share(value) * (width - space.left - space.right)),
       y: (value) => round(this.size.height - space.bottom - y.share(value) * (this.size.height - space.top - space.bottom)),
     };
-    this.plot.replaceChildren(...this.axes(x, y), ...this.marks(data), ...this.lines(data));
+    this.plot.replaceChildren(...this.axes(x, y), ...this.marks(data), ...this.lines(data, named > 0), ...(named ? this.names(data) : []));
     this.cursor = null;
     if (this.at !== null) this.point(this.at);
   }
 
   axes(x, y) {
     const { width, height } = this.size;
+    const { space } = this;
     const bottom = height - space.bottom;
     const most = Math.max(3, Math.floor((width - space.left) / 80));
     const ticksX = thinned(x.ticks, most).map((value) => svg("g", { class: "tick" },
@@ -129,23 +137,39 @@ export class LineChart {
       svg("text", { x: this.scale.x(value), y: bottom + 16, "text-anchor": "middle" }, (this.options.x.tick ?? this.options.x.format)(value))));
     const ticksY = thinned(y.ticks, 7).map((value) => svg("g", { class: "tick" },
       svg("line", { x1: space.left, x2: width - space.right, y1: this.scale.y(value), y2: this.scale.y(value) }),
-      svg("text", { x: space.left - 7, y: this.scale.y(value) + 4, "text-anchor": "end" }, (this.options.y.tick ?? this.options.y.format)(value))));
+      svg("text", { x: room.left - 7, y: this.scale.y(value) + 4, "text-anchor": "end" }, (this.options.y.tick ?? this.options.y.format)(value))));
     const names = [
       svg("text", { class: "axis", x: (space.left + width - space.right) / 2, y: height - 6, "text-anchor": "middle" }, this.options.x.label),
     ];
     return [...ticksX, ...ticksY, ...names];
   }
 
-  lines(data) {
+  lines(data, named) {
     const ordered = [...data.lines].sort((a, b) => Boolean(a.strong) - Boolean(b.strong));
     return ordered.flatMap((line) => {
       if (line.points.length === 0) return [];
       const path = line.points.map(([x, y], i) => `${i ? "L" : "M"}${this.scale.x(x)} ${this.scale.y(y)}`).join("");
       const drawn = [svg("path", { d: path, class: `line ${line.group} ${line.strong ? "strong" : ""}`, "data-kind": line.name })];
       const last = line.points.at(-1);
-      if (line.strong && width(line, this.scale) > 90) drawn.push(svg("text", { class: "mark-text", x: this.scale.x(line.points[0][0]) + 8, y: this.scale.y(line.points[0][1]) - 9 }, line.name));
+      if (line.strong && !named && width(line, this.scale) > 90) drawn.push(svg("text", { class: "mark-text", x: this.scale.x(line.points[0][0]) + 8, y: this.scale.y(line.points[0][1]) - 9 }, line.name));
       if (line.end) drawn.push(svg("text", { class: "mark-text", x: this.scale.x(last[0]), y: this.scale.y(last[1]) - 8, "text-anchor": "middle" }, line.end));
       return drawn;
+    });
+  }
+
+  /** The name of each line beside its end, pushed apart where ends lie close together. */
+  names(data) {
+    const left = this.options.names === "left";
+    const edge = left ? this.space.left : this.size.width - this.space.right;
+    const ends = data.lines.filter((line) => line.points.length && line.name).map((line) => {
+      const [x, y] = left ? line.points[0] : line.points.at(-1);
+      return { line, x: this.scale.x(x), y: this.scale.y(y) };
+    }).sort((a, b) => a.y - b.y);
+    const places = spread(ends.map((end) => end.y), nameHeight, room.top, this.size.height - room.bottom);
+    return ends.flatMap(({ line, x, y }, i) => {
+      const to = edge + (left ? -8 : 8);
+      return [svg("path", { class: `leader ${line.group}`, d: `M${to} ${places[i]}L${left ? edge - 1 : edge + 1} ${y}L${x} ${y}` }),
+        svg("text", { class: `name ${line.group} ${line.strong ? "strong" : ""}`, x: to + (left ? -3 : 3), y: places[i] + 4, "text-anchor": left ? "end" : "start" }, line.name)];
     });
   }
 
@@ -154,8 +178,8 @@ export class LineChart {
       const place = this.scale.x(mark.x);
       const right = place > this.size.width * 0.7;
       return [
-        svg("line", { class: "mark", x1: place, x2: place, y1: space.top, y2: this.size.height - space.bottom }),
-        svg("text", { class: "mark-text", x: place + (right ? -6 : 6), y: space.top + 10, "text-anchor": right ? "end" : "start" }, mark.text),
+        svg("line", { class: "mark", x1: place, x2: place, y1: room.top, y2: this.size.height - room.bottom }),
+        svg("text", { class: "mark-text", x: place + (right ? -6 : 6), y: room.top + 10, "text-anchor": right ? "end" : "start" }, mark.text),
       ];
     });
   }
@@ -173,6 +197,14 @@ function nearest(sorted, value) {
   let best = 0;
   for (let i = 1; i < sorted.length; ++i) if (Math.abs(sorted[i] - value) < Math.abs(sorted[best] - value)) best = i;
   return best;
+}
+
+/** Moves ascending places so that they are `gap` apart, between low and high, and little from where they were. */
+function spread(places, gap, low, high) {
+  const moved = [];
+  for (const place of places) moved.push(Math.max(place, (moved.at(-1) ?? low - gap) + gap));
+  for (let i = moved.length - 1, limit = high; i >= 0 && moved[i] > limit; --i, limit -= gap) moved[i] = limit;
+  return moved.map(round);
 }
 
 function thinned(ticks, most) {

@@ -1,6 +1,6 @@
 // bloomery plan --nodes, drawn.
 
-import { $, el, say, show } from "./dom.js";
+import { $, announce, el, say, show } from "./dom.js";
 import { snippet } from "./plan_lines.js";
 import { write } from "./state.js";
 import { about, bytes, count, rate, real, seconds } from "./units.js";
@@ -27,7 +27,7 @@ export class ClusterView {
         el("input", { id: `c-${name}`, type: "text", placeholder: example, spellcheck: "false", "aria-describedby": `c-${name}-note`, oninput: (event) => this.set(name, event.target.value) }),
         el("p", { id: `c-${name}-note`, class: "note" })))),
       el("p", { id: "c-error", class: "error", role: "alert", hidden: true }));
-    this.result = el("div", { "aria-live": "polite" });
+    this.result = el("div");
     $("cluster").replaceChildren(form, this.result);
   }
 
@@ -66,6 +66,7 @@ export class ClusterView {
     say($("c-keys-note"), about(reply.ok.keys));
     say($("c-rate-note"), rate(reply.ok.rate));
     this.down = null;
+    announce(`${count(reply.ok.masters)} masters with ${bytes(reply.ok.memory_a_node)} each`);
     this.show(reply.ok, want);
   }
 
@@ -81,6 +82,7 @@ export class ClusterView {
   drawn(plan) {
     const nodes = el("div", { class: "nodes", role: "list", "aria-label": "Masters and their replicas" });
     const note = el("p", { class: "note", "aria-live": "polite" });
+    const fails = plan.events.find((event) => /fails/.test(event.when));
     const hurt = (i) => {
       this.down = this.down === i ? null : i;
       for (const [at, node] of [...nodes.children].entries()) {
@@ -88,8 +90,7 @@ export class ClusterView {
         button?.classList.toggle("down", at === this.down);
         button?.setAttribute("aria-pressed", String(at === this.down));
       }
-      const fails = plan.events.find((event) => /fails/.test(event.when));
-      say(note, this.down === null ? press : `Master ${i + 1} is down: ${real(fails.share_of_keys * 100)} % of the keys (${bytes(fails.bytes)})${fails.seconds === null ? "" : `, for about ${seconds(fails.seconds)},`} ${fails.what}.`);
+      say(note, this.down === null || !fails ? press : `Master ${i + 1} is down: ${real(fails.share_of_keys * 100)} % of the keys (${bytes(fails.bytes)})${fails.seconds === null ? "" : `, for about ${seconds(fails.seconds)},`} ${fails.what}.`);
     };
     const press = "Press a master to let it fail.";
     note.textContent = press;

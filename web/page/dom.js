@@ -39,11 +39,11 @@ export function show(node, yes) {
   node.hidden = !yes;
 }
 
-let liveRegion;
-/** Says a sentence to those who do not see the page. */
+let announced;
+/** Says a sentence to those who do not see the page; of several in quick succession the last. */
 export function announce(text) {
-  liveRegion ??= $("announcer");
-  say(liveRegion, text);
+  clearTimeout(announced);
+  announced = setTimeout(() => say($("announcer"), text), 400);
 }
 
 /** Runs at most once a frame, with the last arguments. */
@@ -55,10 +55,12 @@ export function perFrame(work) {
   };
 }
 
-export function copyButton(textOf, what) {
+/** textOf gives the text; shown, the node that shows it, to be selected where copying is not allowed. */
+export function copyButton(textOf, what, shown) {
   const button = el("button", { type: "button", class: "copy", "aria-label": `Copy ${what}` }, "Copy");
   button.addEventListener("click", async () => {
-    const done = await copyText(textOf());
+    const done = await copyText(textOf(), button);
+    if (!done) getSelection().selectAllChildren(shown());
     button.textContent = done ? "Copied" : "Press Ctrl+C";
     announce(done ? `${what} copied` : "The text is selected; press Control C to copy it");
     setTimeout(() => { button.textContent = "Copy"; }, 1600);
@@ -67,7 +69,7 @@ export function copyButton(textOf, what) {
 }
 
 // A page from a file may not use the clipboard of some browsers; the older way works everywhere.
-async function copyText(text) {
+async function copyText(text, button) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -78,6 +80,7 @@ async function copyText(text) {
     area.select();
     const done = document.execCommand("copy");
     area.remove();
+    button.focus();
     return done;
   }
 }

@@ -17,6 +17,7 @@ export class HowView {
     this.facts = facts;
     this.keys = [];
     this.next = 0;
+    this.turn = 0; // of the filter: what a reply to an earlier one says is dropped
     this.lay();
     this.lessons = new Lessons(engine.play, this);
   }
@@ -43,11 +44,11 @@ export class HowView {
           el("button", { type: "button", id: "h-back", onclick: () => this.walk(-1) }, "Step back"),
           el("button", { type: "button", id: "h-next", onclick: () => this.walk(1) }, "Next step"),
           el("span", { class: "note grow", id: "h-steps" })),
-        el("h3", {}, "Inside"),
+        el("h2", {}, "Inside"),
         el("div", { id: "h-cells" }),
         el("ul", { class: "legend" }, el("li", {}, el("i", { class: "cell set demo" }), "in use"), el("li", {}, el("i", { class: "cell looked demo" }), "looked at by this key"), el("li", {}, el("i", { class: "cell fresh demo" }), "changed by it")),
         el("p", { id: "h-facts", class: "note" }),
-        el("h3", {}, "Keys that were added ", el("span", { class: "soft" }, "(a filter does not keep them; this page does)")),
+        el("h2", {}, "Keys that were added ", el("span", { class: "soft" }, "(a filter does not keep them; this page does)")),
         el("ul", { id: "h-chips", class: "chips", "aria-label": "Keys that were added" })),
       el("h2", {}, "Three doubts, shown"),
       el("div", { id: "h-lessons", class: "lessons" }));
@@ -58,8 +59,8 @@ export class HowView {
     const state = { ...start };
     for (const name of Object.keys(start)) if (values.has(name)) state[name] = values.get(name);
     if (!this.facts.get(state.kind)?.playable) state.kind = start.kind;
-    if (!(Number(state.keys) >= 1 && Number(state.keys) <= 10000)) state.keys = start.keys;
-    if (!(Number(state.rate) > 0 && Number(state.rate) < 1)) state.rate = start.rate;
+    for (const name of ["keys", "rate"])
+      if (![...$(`h-${name}`).options].some((option) => option.value === state[name])) state[name] = start[name];
     const same = this.state && Object.keys(start).every((name) => this.state[name] === state[name]);
     this.state = state;
     for (const name of Object.keys(start)) $(`h-${name}`).value = state[name];
@@ -88,13 +89,15 @@ export class HowView {
 
   async make() {
     const facts = this.facts.get(this.state.kind);
+    const turn = ++this.turn;
     this.law = { ...usual, ...laws[this.state.kind] };
     this.keys = [];
     this.now = null;
     say($("h-what"), `${this.state.kind}: ${kinds[this.state.kind]?.what ?? ""}.`);
     show($("h-rate").parentElement, !this.integers());
     const reply = await this.engine.play.make(this.want());
-    if (reply.error) return this.refuse(reply.error);
+    if (turn !== this.turn) return;
+    if (reply.error) { this.refuse(reply.error); return; }
     this.filter = reply.ok;
     this.example();
     $("h-verdict").className = "verdict";

@@ -2,12 +2,14 @@
 
 import { $, announce, el, put, say, show } from "./dom.js";
 import { showInspection } from "./inspect_shown.js";
-import { bytes, count, seconds } from "./units.js";
+import { bytes, seconds } from "./units.js";
 
 export class InspectView {
-  constructor(engine) {
+  constructor(engine, facts) {
     this.engine = engine;
+    this.facts = facts;
     this.file = null;
+    this.turn = 0;
     this.lay();
   }
 
@@ -26,22 +28,11 @@ export class InspectView {
     this.pair = el("div", { id: "compared", "aria-live": "polite" });
     $("inspect").replaceChildren(this.drop, this.job, this.pair, this.shown);
     $("set-file").addEventListener("change", (event) => { this.take([...event.target.files]); event.target.value = ""; });
-    this.catchDrops();
   }
 
-  catchDrops() {
-    const view = $("view-inspect");
-    const over = (yes) => (event) => {
-      if (view.hidden || !event.dataTransfer?.types.includes("Files")) return;
-      event.preventDefault();
-      this.drop.classList.toggle("over", yes);
-    };
-    addEventListener("dragover", over(true));
-    addEventListener("dragleave", (event) => { if (event.relatedTarget === null) over(false)(event); });
-    addEventListener("drop", (event) => {
-      over(false)(event);
-      if (!view.hidden && event.dataTransfer?.files.length) this.take([...event.dataTransfer.files]);
-    });
+  /** Files are held over the page. */
+  over(yes) {
+    this.drop.classList.toggle("over", yes);
   }
 
   /** The first file is looked at; a second one, now or later, is compared with it. */
@@ -58,6 +49,7 @@ export class InspectView {
   }
 
   async open(file) {
+    ++this.turn;
     this.opened?.close();
     this.file = null;
     put(this.shown);
@@ -78,11 +70,12 @@ export class InspectView {
       const took = (performance.now() - begun) / 1000;
       announce(`${file.name} is verified`);
       await showInspection(this, file, reply.ok, took);
-      return true;
+      return mine === this.cancel;
     } catch (error) {
+      if (mine !== this.cancel) return false; // another file has taken its place
       show(this.job, false);
       if (error?.name !== "AbortError") throw error;
-      if (mine === this.cancel) put(this.shown, el("p", { class: "card" }, `Cancelled. Nothing is known of ${file.name}.`));
+      put(this.shown, el("p", { class: "card" }, `Cancelled. Nothing is known of ${file.name}.`));
       return false;
     }
   }
@@ -108,7 +101,9 @@ export class InspectView {
   }
 
   async compare(one, other) {
+    const turn = ++this.turn;
     const reply = await this.engine.compare(one, other);
+    if (turn !== this.turn) return;
     const close = el("button", { type: "button", onclick: () => put(this.pair) }, "Close");
     const instead = el("button", { type: "button", onclick: () => { put(this.pair); this.file = null; this.take([other]); } }, `Look inside ${other.name} instead`);
     const title = el("h2", {}, `Can ${one.name} and ${other.name} be merged?`);
@@ -127,15 +122,11 @@ export class InspectView {
     announce(mergeable ? "They can be merged" : "They cannot be merged");
   }
 
-  async ask(keys) {
+  ask(keys) {
     return this.opened.ask(keys);
   }
 
   picture(want) {
-    return this.opened.picture(want);
-  }
-
-  counted(number) {
-    return count(number);
+    return this.opened.picture(want, { signal: this.cancel.signal });
   }
 }

@@ -11,7 +11,7 @@ const known = new Set(["kind", "keys", "keys_estimated", "capacity", "bytes", "b
 export async function showInspection(view, file, inspection, took) {
   const { info } = inspection;
   const picture = el("section", { class: "card" }, el("h2", {}, "How full it is"), el("p", { class: "soft" }, "Drawing ..."));
-  put(view.shown, headline(file, info, took), el("div", { class: "columns" }, facts(info), asking(view, info)), picture, raw(inspection));
+  put(view.shown, headline(file, info, took), el("div", { class: "columns" }, facts(info), asking(view, info, view.facts.get(info.kind)?.exact)), picture, raw(inspection));
   await showPicture(view, picture, info);
 }
 
@@ -49,7 +49,7 @@ function facts(info) {
   return el("section", { class: "card" }, el("h2", {}, "Shape"), el("dl", { class: "pairs" }, pairs.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)])));
 }
 
-function asking(view, info) {
+function asking(view, info, exact) {
   const answers = el("div", { role: "status", id: "answers" });
   const keys = el("textarea", { id: "ask-keys", rows: "4", spellcheck: "false", "aria-label": "Keys to ask for, one a line" });
   const run = async () => {
@@ -63,7 +63,7 @@ function asking(view, info) {
     el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "key"), el("th", { scope: "col" }, "answer"))),
     el("tbody", {}, rows.slice(0, 1000).map((row) => el("tr", {}, el("td", { class: "wide mono" }, row.key), el("td", { class: row.there ? "good" : "" }, answer(row, info)))))));
   return el("section", { class: "card" }, el("h2", {}, "Ask it"),
-    el("p", { class: "note" }, `One ${info.key_form === "text" ? "key" : "number"} a line. ${info.rate_now > 0 ? `A stranger gets a maybe with a chance of ${rate(info.rate_now)}.` : "Its answers are exact."}`),
+    el("p", { class: "note" }, `One ${info.key_form === "text" ? "key" : "number"} a line. ${exact ? "Its answers are exact." : info.rate_now > 0 ? `A stranger gets a maybe with a chance of ${rate(info.rate_now)}.` : ""}`),
     el("form", { onsubmit: (event) => { event.preventDefault(); run(); } }, keys, el("p", {}, el("button", { type: "submit", class: "main" }, "Ask"))), answers);
 }
 

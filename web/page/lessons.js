@@ -21,10 +21,12 @@ export class Lessons {
     const result = el("div", { class: "result", "aria-live": "polite" });
     const press = el("button", { type: "button", onclick: async () => {
       press.disabled = true;
+      const { turn } = this.view;
       try {
         await run(result);
       } finally {
         press.disabled = false;
+        if (turn !== this.view.turn) this.reset(); // somebody chose another filter meanwhile
       }
     } }, button);
     return { card: el("section", { class: "card" }, el("h3", {}, title), result, el("p", {}, press)), result, before };

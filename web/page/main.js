@@ -7,7 +7,7 @@ import { HowView } from "./how.js";
 import { InspectView } from "./inspect.js";
 import { LiveView } from "./live.js";
 import { PlanView } from "./plan.js";
-import { read, views, watch } from "./state.js";
+import { go, read, views, watch } from "./state.js";
 import { startTheme } from "./theme.js";
 
 startTheme();
@@ -26,7 +26,8 @@ const makers = {
 };
 
 function trouble(what) {
-  say($("trouble"), `This page cannot work here: ${what?.message ?? what}`);
+  const said = what?.message ?? what;
+  say($("trouble"), facts ? `Something broke: ${said}. Reload the page; if it happens again, please report it with what you did.` : `This page cannot work here: ${said}`);
   show($("trouble"), true);
 }
 
@@ -49,6 +50,26 @@ async function enter({ view, values }) {
   }
 }
 
+// A file may be dropped anywhere; without this, the browser would leave the page and show the file.
+function catchDrops() {
+  const held = (event) => event.dataTransfer?.types.includes("Files");
+  const over = (yes) => (event) => {
+    if (!held(event)) return;
+    event.preventDefault();
+    shown.inspect?.over(yes);
+  };
+  addEventListener("dragover", over(true));
+  addEventListener("dragleave", (event) => { if (event.relatedTarget === null) over(false)(event); });
+  addEventListener("drop", async (event) => {
+    over(false)(event);
+    const files = [...(event.dataTransfer?.files ?? [])];
+    if (files.length === 0) return;
+    const bench = read().view === "plan" && files[0].name.endsWith(".json");
+    if (!bench) go("inspect");
+    await shown[bench ? "plan" : "inspect"]?.take(files);
+  });
+}
+
 async function start() {
   const { view } = read();
   for (const name of views) show($(`view-${name}`), name === view);
@@ -58,6 +79,7 @@ async function start() {
   facts = new Map(about.ok.kinds.map((kind) => [kind.kind, kind]));
   $("about").prepend(el("span", {}, `bloomery ${about.ok.version}. `));
   watch(enter);
+  catchDrops();
   await enter(read());
   if (await LiveView.answers()) document.querySelector("nav a[data-view=live]").hidden = false;
 }

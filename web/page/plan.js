@@ -18,6 +18,7 @@ export class PlanView {
     this.engine = engine;
     this.facts = facts;
     this.turn = 0;
+    this.working = null;
     this.chart = new PlanChart(engine, (field, value) => this.pick(field, value));
     this.listen();
   }
@@ -35,7 +36,7 @@ export class PlanView {
       step();
       this.set({ needs: [...$("needs").querySelectorAll("input:checked")].map((box) => box.value).join(","), kind: "" });
     });
-    $("bench-file").addEventListener("change", (event) => this.bench(event.target.files[0]));
+    $("bench-file").addEventListener("change", (event) => this.take([...event.target.files]));
   }
 
   /** The address says what to show. */
@@ -97,7 +98,8 @@ export class PlanView {
     this.set({ [field]: $(field).value });
   }
 
-  async bench(file) {
+  /** A file that was chosen or dropped here: what a bench of this machine says. */
+  async take([file]) {
     if (!file) return;
     const refused = useBench(await file.text());
     $("bench-file").value = "";
@@ -107,9 +109,22 @@ export class PlanView {
     if (!refused && this.report) this.showPlan();
   }
 
-  async update() {
-    const turn = ++this.turn;
+  /** One plan at a time: while a slider moves, the engine is asked for the newest state only. */
+  update() {
+    ++this.turn;
     $("answer").setAttribute("aria-busy", "true");
+    this.working ??= this.work().finally(() => { this.working = null; });
+    return this.working;
+  }
+
+  async work() {
+    for (let turn = 0; turn !== this.turn;) {
+      turn = this.turn;
+      await this.plan(turn);
+    }
+  }
+
+  async plan(turn) {
     const want = wantOf(this.state);
     const reply = await this.engine.plan(want);
     if (turn !== this.turn) return;
@@ -118,10 +133,12 @@ export class PlanView {
       this.report = null;
       this.shown = null;
       noAnswer($("answer"), reply.error);
+      for (const field of ["keys", "rate", "memory"]) if (!given(this.state, field)) $(field).value = "";
       showRows($("kinds"), null);
       this.chart.clear();
       $("left-out").replaceChildren();
       $("lines").replaceChildren(el("p", { class: "soft" }, "There is nothing to copy until the plan above is whole."));
+      announce(reply.error);
       return;
     }
     this.report = reply.ok;
@@ -130,6 +147,7 @@ export class PlanView {
     this.choose();
     this.showPlan();
     this.showNotes();
+    announce(`${this.row.kind}: ${bytes(this.row.bytes)}, ${rate(this.row.rate)}, ${about(this.row.keys ?? this.report.keys)} keys`);
     await this.showMore(turn);
   }
 
@@ -191,7 +209,6 @@ export class PlanView {
   }
 
   showPlan() {
-    $("answer").setAttribute("aria-busy", "false");
     answerOf($("answer"), this);
     showRows($("kinds"), this, (kind) => this.pick("kind", kind));
     showLeftOut($("left-out"), this.report.left_out);
@@ -204,6 +221,7 @@ export class PlanView {
     if (turn !== this.turn) return;
     this.report.kinds.forEach(({ kind }, i) => this.growth.set(kind, three[i]));
     this.showPlan();
+    $("answer").setAttribute("aria-busy", "false");
     const lines = await this.engine.lines({ ...want, kind: row.kind });
     if (turn !== this.turn) return;
     showSnippets($("lines"), row.kind, lines);

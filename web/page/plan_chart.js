@@ -33,10 +33,10 @@ export class PlanChart {
   options(which) {
     const rateAxis = { label: "false-positive rate", log: true, format: rate, tick: rateTick };
     if (which === "rate")
-      return { label: "Bits a key of every kind, by false-positive rate", height: 360, x: rateAxis, y: { label: "bits a key", log: true, base: 2, format: (bits) => `${real(bits)} bits`, tick: (bits) => `${bits} bits` }, onpick: (x) => this.onpick("rate", x) };
+      return { label: "Bits a key of every kind, by false-positive rate", height: 360, names: "left", x: rateAxis, y: { label: "bits a key", log: true, base: 2, format: (bits) => `${real(bits)} bits`, tick: (bits) => (bits === 1 ? "1 bit" : `${bits} bits`) }, onpick: (x) => this.onpick("rate", x) };
     if (which === "keys")
-      return { label: "Memory of every kind, by number of keys", height: 360, x: { label: "keys", log: true, format: (keys) => `${about(keys)} keys`, tick: about }, y: { label: "memory", log: true, base: 32, format: bytes, tick: (size) => bytes(size).replace(".00", "") }, onpick: (x) => this.onpick("keys", x) };
-    return { label: "False-positive rate when a set holds more keys than planned", height: 360, x: { label: "keys added, times the plan", log: false, format: (factor) => `${factor} × the keys` }, y: { ...rateAxis, min: 1e-6, max: 1 } };
+      return { label: "Memory of every kind, by number of keys", height: 360, names: "right", x: { label: "keys", log: true, format: (keys) => `${about(keys)} keys`, tick: about }, y: { label: "memory", log: true, base: 32, format: bytes, tick: (size) => bytes(size).replace(".00", "") }, onpick: (x) => this.onpick("keys", x) };
+    return { label: "False-positive rate when a set holds more keys than planned", height: 360, names: "right", x: { label: "keys added, times the plan", log: false, format: (factor) => `${factor} × the keys` }, y: { ...rateAxis, min: 1e-6, max: 1 } };
   }
 
   async show(plan, current) {
@@ -68,7 +68,7 @@ export class PlanChart {
       points: curves.x.map((x, i) => [x, values[k][i]]).filter((point) => point[1] !== null),
     }));
     const at = which === "rate" ? row.rate : keys;
-    return { lines: lines.filter((line) => line.points.length), y: which === "rate" ? { min: 1, max: 256 } : undefined, marks: at > 0 ? [{ x: at, text: which === "rate" ? rate(at) : about(at) }] : [] };
+    return { lines: lines.filter((line) => line.points.length), y: which === "rate" ? { min: 1, max: 1024 } : undefined, marks: at > 0 ? [{ x: at, text: which === "rate" ? rate(at) : about(at) }] : [] };
   }
 
   async over(plan) {

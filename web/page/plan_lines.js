@@ -20,5 +20,5 @@ export function showSnippets(host, kind, reply) {
 
 export function snippet(title, text, what = title) {
   const pre = el("pre", { tabindex: "0", "aria-label": what }, el("code", {}, text));
-  return el("div", { class: "snippet" }, el("div", { class: "card-head" }, el("h3", {}, title), copyButton(() => text, what)), pre);
+  return el("div", { class: "snippet" }, el("div", { class: "card-head" }, el("h3", {}, title), copyButton(() => text, what, () => pre)), pre);
 }

@@ -3,13 +3,16 @@
 
 const watchers = new Set();
 
+const longest = 100; // characters of a value: no plan needs more, and addresses come from anywhere
+
 export const views = ["plan", "inspect", "how", "cluster", "live"];
 
 export function read() {
   const text = location.hash.slice(1);
   const cut = text.indexOf("?");
   const view = cut < 0 ? text : text.slice(0, cut);
-  const values = new URLSearchParams(cut < 0 ? "" : text.slice(cut + 1));
+  const values = new Map(new URLSearchParams(cut < 0 ? "" : text.slice(cut + 1)));
+  for (const [name, value] of values) values.set(name, value.slice(0, longest));
   return { view: views.includes(view) ? view : "plan", values };
 }
 
@@ -19,18 +22,32 @@ export function address(view, values) {
   return `#${view}${query ? `?${query}` : ""}`;
 }
 
-let lastWritten = 0;
+let lastWritten = -Infinity;
+let waiting = null;
 
-/** Puts the state into the address. Changes in quick succession, as of a slider, are one step back. */
+/**
+ * Puts the state into the address. Changes in quick succession, as of a slider, are one step back; and
+ * they are written a few times a second, because browsers refuse more than some hundred in a row.
+ */
 export function write(view, values) {
   const next = address(view, values);
-  if (next === location.hash) return;
   const now = performance.now();
   const together = now - lastWritten < 1000;
   lastWritten = now;
-  told = next;
-  if (together) history.replaceState(null, "", next);
-  else history.pushState(null, "", next);
+  if (!together) {
+    flush();
+    if (next !== location.hash) history.pushState(null, "", next);
+    told = location.hash;
+    return;
+  }
+  if (waiting === null) setTimeout(flush, 300);
+  waiting = next;
+}
+
+function flush() {
+  if (waiting !== null && waiting !== location.hash) history.replaceState(null, "", waiting);
+  if (waiting !== null) told = location.hash;
+  waiting = null;
 }
 
 /** The next write is a step of its own. */
@@ -40,6 +57,7 @@ export function step() {
 
 export function go(view, values = {}) {
   step();
+  flush();
   const next = address(view, values);
   if (next !== location.hash) history.pushState(null, "", next);
   tell();
@@ -51,11 +69,13 @@ export function watch(seen) {
 
 let told = null;
 function tell() {
+  waiting = null; // what was typed just before somebody went elsewhere
   if (told === location.hash) return; // a link fires two events
   told = location.hash;
   const now = read();
   for (const seen of watchers) seen(now);
 }
 
+addEventListener("click", flush, true); // before a link leads elsewhere
 addEventListener("popstate", tell);
 addEventListener("hashchange", tell);

@@ -7,7 +7,8 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 
 function stored() {
   try {
-    return localStorage.getItem(key);
+    const theme = localStorage.getItem(key);
+    return theme === "dark" || theme === "light" ? theme : null;
   } catch {
     return null; // a page from a file may have no storage
   }
@@ -15,6 +16,7 @@ function stored() {
 
 function apply(theme) {
   document.documentElement.dataset.theme = theme;
+  dispatchEvent(new Event("themechange"));
   $("theme").setAttribute("aria-label", theme === "dark" ? "Use light colours" : "Use dark colours");
 }
 
@@ -29,6 +31,5 @@ export function startTheme() {
     try {
       localStorage.setItem(key, theme);
     } catch { /* it holds until the page is closed */ }
-    dispatchEvent(new Event("themechange"));
   });
 }
