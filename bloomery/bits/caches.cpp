@@ -16,6 +16,7 @@ constexpr std::uint64_t middling_shared = std::uint64_t{32} << 20;
 // Not sysconf, which on virtual machines has told ten times as much as there is.
 Caches caches_told_in(const std::string& directory) {
   Caches caches;
+#ifndef __wasi__  // has no such files, and no std::ifstream
   unsigned last = 2;
   for (unsigned index = 0; index < 8; ++index) {
     const std::string place = directory + "/index" + std::to_string(index) + "/";
@@ -29,6 +30,9 @@ Caches caches_told_in(const std::string& directory) {
       caches.shared = kibibytes * 1024;
     }
   }
+#else
+  static_cast<void>(directory);
+#endif
   // Cores that share their second level have no third: Apple's, some of ARM's.
   if (caches.shared == 0) caches.shared = caches.second;
   return caches;

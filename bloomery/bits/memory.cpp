@@ -1,6 +1,8 @@
 #include <bloomery/detail/bits/memory.hpp>
 
+#ifndef __wasi__
 #include <sys/mman.h>
+#endif
 
 #include <cassert>
 #include <cstdint>
@@ -68,6 +70,7 @@ std::size_t in_huge_pages(std::size_t bytes) {
   return (bytes + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
 }
 
+#ifndef __wasi__
 // Unmaps when the owner is destroyed. A mapping that was moved elsewhere has length 0.
 struct Unmap {
   std::size_t length;
@@ -98,6 +101,14 @@ std::shared_ptr<void> on_huge_pages(std::size_t bytes) {
   if (start == nullptr) return nullptr;
   return {start, Unmap{rounded}};
 }
+
+#else
+// The memory of WebAssembly has no pages to map: all of it comes from the heap.
+struct Unmap {
+  std::size_t length;
+};
+std::shared_ptr<void> on_huge_pages(std::size_t bytes) { return on_heap(bytes); }
+#endif
 
 #ifdef __linux__
 // The pages of `from` move to the start of a larger mapping, huge ones whole, since both start on

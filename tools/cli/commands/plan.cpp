@@ -1,25 +1,41 @@
 // bloomery plan: what every kind would cost, and which one to take; or, with --nodes, a set that is
-// shared on a Redis Cluster (plan_nodes.cpp).
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
+// shared on a Redis Cluster. Both are decided in tools/cli/plans/.
 #include <memory>
-#include <optional>
-#include <utility>
-
-#include <bloomery/any_set.hpp>
 
 #include <tools/cli/flags/flags.hpp>
+#include <tools/cli/plans/nodes_report.hpp>
+#include <tools/cli/plans/plan_report.hpp>
+#include <tools/cli/report/refuse.hpp>
 #include <tools/cli/report/report.hpp>
-#include <tools/cli/report/units.hpp>
 
 #include "command.hpp"
-#include "plan_nodes.hpp"
 
 namespace bloomery::cli {
 namespace {
+
+struct NodesFlags {
+  Word nodes;  // given but empty: as few as do
+  Word replicas;
+  Word network;
+
+  bool given() const { return nodes.has_value(); }
+  NodesText text() const { return {.nodes = nodes, .replicas = replicas, .network = network}; }
+};
+
+Flags nodes_flags(NodesFlags& flags) {
+  return {
+      {"--nodes", "[N]", "a set shared on a Redis Cluster of N masters, or as few as do",
+       &flags.nodes},
+      {"--replicas", "R", "--nodes: of each master; 1 by default", &flags.replicas},
+      {"--network", "BITS", "--nodes: bits a second of each machine: 10G, 2.5G; 10G by default",
+       &flags.network},
+  };
+}
+
+// Flags that belong to --nodes and stand without it.
+void expect_nodes(const NodesFlags& flags) {
+  if (flags.replicas || flags.network) refuse("--replicas and --network are for --nodes");
+}
 
 struct PlanFlags {
   SizeFlags size;
@@ -71,167 +87,20 @@ Flags flags_of(PlanFlags& flags) {
   });
 }
 
-struct Planned {
-  const KindRow* row;
-  Want want;
-  std::uint64_t bytes;
-
-  double rate() const {
-    if (row->exact) return 0;
-    return row->whole_hashes ? std::ldexp(static_cast<double>(want.keys), -64) : want.rate;
-  }
-};
-
-struct LeftOut {
-  const KindRow* row;
-  std::string why;
-};
-
-struct Table {
-  std::vector<Planned> planned;
-  std::vector<LeftOut> left_out;
-};
-
-Result<Planned> plan_row(const KindRow& row, Want want) {
-  const std::uint64_t cap = want.memory_bytes;
-  const double asked = row.whole_hashes ? want.rate : 0;  // the others are planned for it
-  if (row.input == InputForm::ordinal) {
-    want.memory_bytes = 0;
-    want.rate = 0;
-  } else {
-    want.range = {};
-    if (row.whole_hashes) {
-      // A set of hashes has no rate to trade: memory only says how many keys.
-      if (want.keys == 0) return Error{Code::impossible, "needs --keys"};
-      want.rate = 0;
-      want.memory_bytes = 0;
-    }
-    auto whole = row.complete(want);
-    if (!whole) return whole.error();
-    want = *whole;
-  }
-  const auto bytes = row.planned_bytes(want);
-  if (!bytes) return bytes.error();
-  if (cap > 0 && *bytes > cap)
-    return Error{Code::impossible,
-                 fmt::format("takes {}, more than --memory", print_bytes(*bytes))};
-  const Planned planned{&row, want, *bytes};
-  if (asked > 0 && planned.rate() > asked)
-    return Error{Code::impossible,
-                 fmt::format("has a rate of {} with so many keys", print_rate(planned.rate()))};
-  return planned;
-}
-
-Table table_of(const Want& want) {
-  Table table;
-  for (const KindRow& row : AnySet::register_rows()) {
-    if (row.input == InputForm::ordinal && !want.range.given()) continue;
-    if (row.two_lists && want.allowed == 0) continue;  // its size depends on the other list
-    const auto planned = plan_row(row, want);
-    if (planned)
-      table.planned.push_back(*planned);
-    else
-      table.left_out.push_back({&row, planned.error().sentence});
-  }
-  return table;
-}
-
-const Planned* find(const Table& table, std::string_view kind) {
-  for (const Planned& planned : table.planned)
-    if (planned.row->id.name == kind) return &planned;
-  return nullptr;
-}
-
-struct Choice {
-  const Planned* planned;
-  std::string why;
-};
-
-// docs/kinds.md: one cache miss per key is worth a few bits; smallest only when that is all that
-// fits.
-Choice choose(const Table& table) {
-  if (const Planned* cascade = find(table, "cascade"))
-    return {cascade, "blocks all of one list and none of the other"};
-  const Planned* blocked = find(table, "blocked");
-  const Planned* bitmap = find(table, "bitmap");
-  if (bitmap != nullptr && (blocked == nullptr || bitmap->bytes <= blocked->bytes))
-    return {bitmap, "exact, and no larger than an approximate set"};
-  if (blocked != nullptr) {
-    if (blocked->want.rate >= 1e-4)
-      return {blocked, "one cache miss per key, for little more than the fewest bits"};
-    return {blocked, "two cache misses per key, where the smallest kind has a dozen or more"};
-  }
-  // What can be added to, if there is any; static kinds only where nothing else fits.
-  const Planned* smallest = nullptr;
-  for (const Planned& planned : table.planned)
-    if (smallest == nullptr || std::pair(planned.row->built, planned.bytes) <
-                                   std::pair(smallest->row->built, smallest->bytes))
-      smallest = &planned;
-  if (smallest->row->built)
-    return {smallest, "fits where nothing else does; takes all keys at once, and no more later"};
-  return {smallest, "the smallest that fits"};
-}
-
-Report row_report(const Planned& planned, bool keys_vary) {
-  Report row;
-  row.text("kind", std::string(planned.row->id.name));
-  row.bytes("bytes", planned.bytes);
-  const auto keys = static_cast<double>(planned.want.keys);
-  row.real("bits_per_key", keys > 0 ? static_cast<double>(planned.bytes) * 8 / keys
-                                    : std::numeric_limits<double>::quiet_NaN());
-  row.rate("rate", planned.rate());
-  if (keys_vary) row.count("keys", planned.want.keys);
-  return row;
-}
-
-Report report_of(const Table& table, const Choice& choice, const Want& asked) {
-  Report report;
-  const Want& want = choice.planned->want;
-  report.count("keys", want.keys);
-  report.rate("rate", asked.rate > 0 ? asked.rate : want.rate);
-  if (asked.allowed > 0) report.count("allowed", asked.allowed);
-  if (asked.memory_bytes > 0) report.bytes("memory", asked.memory_bytes);
-  std::vector<Report> rows;
-  for (const Planned& planned : table.planned) rows.push_back(row_report(planned, asked.keys == 0));
-  report.rows("kinds", std::move(rows));
-  report.text("chosen", std::string(choice.planned->row->id.name));
-  report.text("why", choice.why);
-  if (table.left_out.empty()) return report;
-  std::vector<Report> left_out;
-  for (const LeftOut& out : table.left_out) {
-    Report& row = left_out.emplace_back();
-    row.text("left_out", std::string(out.row->id.name));
-    row.text("why", out.why);
-  }
-  report.rows("left_out", std::move(left_out));
-  return report;
+PlanText text_of(const PlanFlags& flags) {
+  return {.keys = flags.size.keys,
+          .rate = flags.size.rate,
+          .memory = flags.size.memory,
+          .range = flags.range,
+          .allow = flags.allow};
 }
 
 Exit run(const PlanFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
-  Want want = want_of(flags.size);
-  const int given = (want.keys > 0) + (want.rate > 0) + (want.memory_bytes > 0);
-  if (flags.range) want.range = parse_range("--range", *flags.range).value();
-  if (flags.allow) want.allowed = parse_keys("--allow", *flags.allow).value();
-  if (flags.nodes.given()) {
-    const Report report = nodes_report(flags.nodes, want);
-    print_out(flags.speech.json ? report.as_json() : report.as_text());
-    return Exit::good;
-  }
-  expect_nodes(flags.nodes);
-  if (given < 2)
-    refuse("plan needs two of --keys, --rate and --memory, as in 'bloomery plan -n 10M -p 1%'");
-  // Else every kind would be left out for the same reason, but for those without a rate.
-  if (want.rate > 0)
-    check_keys_and_rate({.keys = std::max<std::uint64_t>(want.keys, 1), .rate = want.rate}).value();
-  const Table table = table_of(want);
-  if (table.planned.empty())
-    refuse(table.left_out.empty() ? "no kind can do this" : table.left_out.front().why);
-  // Whoever names two lists is not helped by a set of one.
-  if (want.allowed > 0)
-    for (const LeftOut& out : table.left_out)
-      if (out.row->two_lists) refuse("no set of both lists: " + out.why);
-  const Report report = report_of(table, choose(table), want);
+  const Want want = want_of(text_of(flags)).value();
+  if (!flags.nodes.given()) expect_nodes(flags.nodes);
+  const Report report =
+      (flags.nodes.given() ? nodes_report(flags.nodes.text(), want) : plan_report(want)).value();
   print_out(flags.speech.json ? report.as_json() : report.as_text());
   return Exit::good;
 }

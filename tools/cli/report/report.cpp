@@ -110,10 +110,7 @@ struct ReportToJson {
     return "{" + object + "}";
   }
 
- private:
-  static std::string json(double value) {
-    return std::isfinite(value) ? Json(value).dump() : "null";
-  }
+  static std::string json(double value) { return json_of(value); }
   static std::string json(const std::vector<Report>& rows) {
     std::string list;
     for (const Report& row : rows) list += (list.empty() ? "" : ",") + of(row);
@@ -125,6 +122,12 @@ struct ReportToJson {
     return Json(value).dump(-1, ' ', true, Json::error_handler_t::replace);
   }
 };
+
+std::string json_of(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value).dump() : "null";
+}
+
+std::string json_of(std::string_view text) { return ReportToJson::json(std::string(text)); }
 
 std::string Report::as_json() const { return ReportToJson::of(*this) + "\n"; }
 

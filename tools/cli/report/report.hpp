@@ -7,11 +7,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
 namespace bloomery::cli {
+
+// One value as reports write it.
+std::string json_of(double value);
+std::string json_of(std::string_view text);
 
 class Report {
  public:

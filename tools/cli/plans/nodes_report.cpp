@@ -1,4 +1,4 @@
-#include "plan_nodes.hpp"
+#include "nodes_report.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,6 @@
 #include <tools/cli/report/units.hpp>
 
 #include "cluster_plan.hpp"
-#include "command.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -25,25 +24,37 @@ constexpr std::uint64_t most_usual_nodes = 1000;
 // cluster-node-timeout, as a server has it unless told otherwise.
 constexpr double node_timeout_seconds = 15;
 
-std::uint64_t small_number(std::string_view flag, const std::string& text, std::uint64_t low,
-                           std::uint64_t high) {
+Result<std::uint64_t> small_number(std::string_view flag, const std::string& text,
+                                   std::uint64_t low, std::uint64_t high) {
   std::uint64_t number = 0;
   const char* end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
   if (read.ec != std::errc{} || read.ptr != end || number < low || number > high)
-    refuse(fmt::format("{} does not take '{}'; give a whole number from {} to {}", flag, text, low,
-                       high));
+    return Error{Code::bad_input,
+                 fmt::format("{} does not take '{}'; give a whole number from {} to {}", flag, text,
+                             low, high)};
   return number;
 }
 
-ClusterWant cluster_want(const NodesFlags& flags, const Want& want) {
+Result<ClusterWant> cluster_want(const NodesText& text, const Want& want) {
   ClusterWant cluster{.keys = want.keys, .rate = want.rate, .node_bytes = want.memory_bytes};
-  if (!flags.nodes->empty())
-    cluster.masters = small_number("--nodes", *flags.nodes, 1, cluster_slots);
-  else if (cluster.node_bytes == 0)
+  if (text.nodes && !text.nodes->empty()) {
+    const auto masters = small_number("--nodes", *text.nodes, 1, cluster_slots);
+    if (!masters) return masters.error();
+    cluster.masters = *masters;
+  } else if (cluster.node_bytes == 0) {
     cluster.node_bytes = default_node_bytes;
-  if (flags.replicas) cluster.replicas = small_number("--replicas", *flags.replicas, 0, 5);
-  if (flags.network) cluster.network = parse_network("--network", *flags.network).value();
+  }
+  if (text.replicas) {
+    const auto replicas = small_number("--replicas", *text.replicas, 0, 5);
+    if (!replicas) return replicas.error();
+    cluster.replicas = *replicas;
+  }
+  if (text.network) {
+    const auto network = parse_network("--network", *text.network);
+    if (!network) return network.error();
+    cluster.network = *network;
+  }
   return cluster;
 }
 
@@ -118,26 +129,17 @@ std::vector<Report> event_rows(const ClusterPlan& plan) {
 
 }  // namespace
 
-Flags nodes_flags(NodesFlags& flags) {
-  return {
-      {"--nodes", "[N]", "a set shared on a Redis Cluster of N masters, or as few as do",
-       &flags.nodes},
-      {"--replicas", "R", "--nodes: of each master; 1 by default", &flags.replicas},
-      {"--network", "BITS", "--nodes: bits a second of each machine: 10G, 2.5G; 10G by default",
-       &flags.network},
-  };
-}
-
-void expect_nodes(const NodesFlags& flags) {
-  if (flags.replicas || flags.network) refuse("--replicas and --network are for --nodes");
-}
-
-Report nodes_report(const NodesFlags& flags, const Want& want) {
+Result<Report> nodes_report(const NodesText& text, const Want& want) {
   if (want.keys == 0 || want.rate == 0 || want.range.given() || want.allowed > 0)
-    refuse(
+    return Error{
+        Code::bad_input,
         "plan --nodes needs --keys and --rate, as in 'bloomery plan --nodes -n 10G -p 1%'; "
-        "--memory is that of one node, and --range and --allow have no place in it");
-  const ClusterPlan plan = plan_cluster(cluster_want(flags, want)).value();
+        "--memory is that of one node, and --range and --allow have no place in it"};
+  const auto asked = cluster_want(text, want);
+  if (!asked) return asked.error();
+  const auto planned = plan_cluster(*asked);
+  if (!planned) return planned.error();
+  const ClusterPlan& plan = *planned;
   Report report;
   report.count("keys", want.keys);
   report.rate("rate", want.rate);
