@@ -14,7 +14,7 @@ const asked = [
   ["replicas", "Replicas of each master", "1"],
   ["network", "Network of each machine, bits a second", "10G"],
 ];
-const mostDrawn = 48;
+const mostDrawn = () => (matchMedia("(max-width: 34rem)").matches ? 9 : 32);
 
 export class ClusterView {
   constructor(engine) {
@@ -94,7 +94,7 @@ export class ClusterView {
     };
     const press = "Press a master to let it fail.";
     note.textContent = press;
-    const drawnMasters = Math.min(plan.masters, mostDrawn);
+    const drawnMasters = Math.min(plan.masters, mostDrawn());
     for (let i = 0; i < drawnMasters; ++i) {
       nodes.append(el("div", { role: "listitem" },
         el("button", { type: "button", class: "node", "aria-pressed": "false", onclick: () => hurt(i) }, el("b", {}, `master ${i + 1}`), bytes(plan.memory_a_node)),
@@ -105,7 +105,7 @@ export class ClusterView {
       el("dl", { class: "facts" },
         fact("memory", bytes(plan.memory), `${bytes(plan.memory_with_replicas)} with replicas`), fact("memory a node", bytes(plan.memory_a_node), `${count(plan.shards_a_node)} shards`),
         fact("bits a key", real(plan.bits_per_key, 4), `${plan.probes} probes in one block of 64 bytes`), fact("shards", about(plan.shards), `strings of at most ${bytes(plan.largest_key)}`)),
-      nodes, plan.masters > mostDrawn ? el("p", { class: "note" }, `and ${count(plan.masters - mostDrawn)} more masters like these`) : null, note, plan.note ? el("p", { class: "warn-box" }, plan.note) : null);
+      note, nodes, plan.masters > drawnMasters ? el("p", { class: "note" }, `and ${count(plan.masters - drawnMasters)} more masters like these`) : null, plan.note ? el("p", { class: "warn-box" }, plan.note) : null);
   }
 
   costs(plan) {

@@ -1,4 +1,7 @@
 // The live view of `bloomery serve`: sets and running de-duplications over time. Shown only where a server answers.
+//
+// The page from a file or a static host may connect to nothing: its policy has `connect-src 'none'`. The server
+// sends the same page with `connect-src 'self'` instead, and that is how the page knows that it may ask.
 
 import { $, el, put, say } from "./dom.js";
 import { LineChart } from "./chart.js";
@@ -23,7 +26,8 @@ const drawn = {
 
 export class LiveView {
   static async answers() {
-    if (!location.protocol.startsWith("http")) return false;
+    const policy = document.querySelector("meta[http-equiv=Content-Security-Policy]");
+    if (!location.protocol.startsWith("http") || policy?.content.includes("connect-src 'none'")) return false;
     try {
       const reply = await fetch("api/status.json", { cache: "no-store" });
       return (reply.ok || reply.status === 401) && (reply.headers.get("content-type") ?? "").includes("json");

@@ -166,7 +166,7 @@ export class PlanView {
     }
     this.best = best ? { row: best, why } : null;
     const picked = report.kinds.find((row) => row.kind === state.kind);
-    this.row = picked ?? best?.row ?? report.kinds.find((row) => row.kind === report.chosen);
+    this.row = picked ?? best ?? report.kinds.find((row) => row.kind === report.chosen);
     this.shown = { keys: this.row.keys ?? report.keys, rate: this.row.rate || report.rate, memory: this.row.bytes };
   }
 

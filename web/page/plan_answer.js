@@ -27,7 +27,7 @@ export function answerOf(card, plan) {
     threeTimes(plan),
     el("dl", { class: "facts" },
       fact("bits a key", real(row.bits_per_key, 4)),
-      fact("cache misses a question", text?.misses(row.rate, row.probes) ?? "unknown"),
+      fact("cache misses a question", text?.misses(row.rate) ?? "unknown"),
       fact("ns a key", timesText(row.kind), "add / ask, in bulk"),
       fact("floor for any set", row.rate > 0 ? `${real(Math.log2(1 / row.rate), 3)} bits` : "none", row.rate > 0 && row.bits_per_key ? `this is ${real(row.bits_per_key / Math.log2(1 / row.rate), 3)} times it` : null),
     ),

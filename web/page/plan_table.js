@@ -32,8 +32,7 @@ function rowOf(row, plan, keysVary, onpick) {
     el("td", { class: "num", title: `${count(row.bytes)} bytes`, "data-bytes": row.bytes }, bytes(row.bytes)),
     keysVary ? el("td", { class: "num" }, count(row.keys)) : null,
     el("td", { class: "num" }, rate(row.rate)),
-    el("td", { class: "num" }, row.probes ?? "–"),
-    el("td", { class: "num" }, kinds[kind]?.misses(row.rate, row.probes) ?? "–"),
+    el("td", { class: "num" }, kinds[kind]?.misses(row.rate) ?? "–"),
     el("td", { class: "num" }, timesText(kind)),
     el("td", { class: "wide" }, growth === undefined ? "…" : growth.error ?? beyond(growth.ok)));
 }
