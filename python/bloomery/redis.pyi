@@ -1,0 +1,3 @@
+from bloomery._redis import RedisSet as RedisSet
+
+__all__ = ["RedisSet"]
