@@ -37,6 +37,9 @@ namespace bloomery::inline v0::detail {
 // One byte behind the blocks of each shard.
 inline constexpr std::uint8_t redis_seal = 0xb1;
 
+// 1023 blocks and the seal fit the 64 KiB class of the allocator; one block more would take 80.
+inline constexpr std::uint64_t most_shard_blocks = 1023;
+
 // Who makes the shards of an epoch, and how others may help.
 enum class RedisMaking : std::uint8_t {
   reserve,  // empty shards: anybody may make them, any number of times

@@ -1,0 +1,12 @@
+// The fields of a request that say what to plan.
+#pragma once
+
+#include <tools/cli/plans/plan_text.hpp>
+
+#include "wire.hpp"
+
+namespace bloomery::web {
+
+cli::PlanText plan_text_of(const Request& request);
+
+}  // namespace bloomery::web
