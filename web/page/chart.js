@@ -149,7 +149,7 @@ export class LineChart {
     return ordered.flatMap((line) => {
       if (line.points.length === 0) return [];
       const path = line.points.map(([x, y], i) => `${i ? "L" : "M"}${this.scale.x(x)} ${this.scale.y(y)}`).join("");
-      const drawn = [svg("path", { d: path, class: `line ${line.group} ${line.strong ? "strong" : ""}`, "data-kind": line.name })];
+      const drawn = [svg("path", { d: path, class: `line ${line.group} ${line.strong ? "strong" : ""}`, "data-line": line.name })];
       const last = line.points.at(-1);
       if (line.strong && !named && width(line, this.scale) > 90) drawn.push(svg("text", { class: "mark-text", x: this.scale.x(line.points[0][0]) + 8, y: this.scale.y(line.points[0][1]) - 9 }, line.name));
       if (line.end) drawn.push(svg("text", { class: "mark-text", x: this.scale.x(last[0]), y: this.scale.y(last[1]) - 8, "text-anchor": "middle" }, line.end));

@@ -81,7 +81,7 @@ export class ClusterView {
 
   drawn(plan) {
     const nodes = el("div", { class: "nodes", role: "list", "aria-label": "Masters and their replicas" });
-    const note = el("p", { class: "note", "aria-live": "polite" });
+    const note = el("p", { class: "note nodes-note", "aria-live": "polite" });
     const fails = plan.events.find((event) => /fails/.test(event.when));
     const hurt = (i) => {
       this.down = this.down === i ? null : i;

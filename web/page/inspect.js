@@ -115,7 +115,7 @@ export class InspectView {
     put(this.pair, el("section", { class: "card" }, title,
       el("p", {}, el("strong", { class: mergeable ? "good" : "wrong" }, mergeable ? "Yes. " : "No. "), el("span", { class: "sentence" }, why)),
       el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What was compared" }, el("table", {},
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "compared"), el("th", { scope: "col" }, one.name), el("th", { scope: "col" }, other.name), el("th", { scope: "col" }, ""))),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "compared"), el("th", { scope: "col" }, one.name), el("th", { scope: "col" }, other.name), el("th", { scope: "col" }, "result"))),
         el("tbody", {}, points.map((point) => el("tr", {}, el("th", { scope: "row" }, point.what), el("td", {}, point.one), el("td", {}, point.other), el("td", { class: point.same ? "good" : "wrong" }, point.same ? "same" : "differs")))))),
       mergeable ? el("p", { class: "note" }, "bloomery merge union -o both.set ", one.name, " ", other.name) : null,
       el("div", { class: "ask-row" }, instead, close)));

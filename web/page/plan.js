@@ -112,8 +112,11 @@ export class PlanView {
   /** One plan at a time: while a slider moves, the engine is asked for the newest state only. */
   update() {
     ++this.turn;
-    $("answer").setAttribute("aria-busy", "true");
-    this.working ??= this.work().finally(() => { this.working = null; });
+    $("view-plan").setAttribute("aria-busy", "true");
+    this.working ??= this.work().finally(() => {
+      this.working = null;
+      $("view-plan").setAttribute("aria-busy", "false");
+    });
     return this.working;
   }
 
@@ -154,7 +157,7 @@ export class PlanView {
   /** Which kind: the one that was picked, else the engine's choice, else the smallest that can what it must. */
   choose() {
     const { report, state } = this;
-    const wanted = state.needs.split(",").filter((name) => needs[name]);
+    const wanted = state.needs.split(",").filter((name) => Object.hasOwn(needs, name));
     const lacks = (kind) => wanted.filter((name) => !needs[name].can(this.facts.get(kind) ?? {}));
     for (const row of report.kinds) row.lacks = lacks(row.kind).map((name) => needs[name].not);
     const able = report.kinds.filter((row) => row.lacks.length === 0);
@@ -221,7 +224,6 @@ export class PlanView {
     if (turn !== this.turn) return;
     this.report.kinds.forEach(({ kind }, i) => this.growth.set(kind, three[i]));
     this.showPlan();
-    $("answer").setAttribute("aria-busy", "false");
     const lines = await this.engine.lines({ ...want, kind: row.kind });
     if (turn !== this.turn) return;
     showSnippets($("lines"), row.kind, lines);

@@ -6,7 +6,6 @@ import { kinds } from "./kinds.js";
 import { about, bytes, odds, rate, real } from "./units.js";
 
 export function noAnswer(card, sentence) {
-  card.setAttribute("aria-busy", "false");
   put(card, el("p", { class: "kind soft" }, "No plan yet"), el("p", { class: "why" }, sentence));
 }
 

@@ -1,0 +1,32 @@
+// A set file of 1 GB in the browser: read in pieces, cancelled on the way, read whole, asked.
+//
+//    BLOOMERY=the command node tests/web/page_big_test.mjs
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { after, before, test } from "node:test";
+import { built, close, lines, openPage, report, start, stop, text } from "./page/browser.mjs";
+
+before(start);
+after(stop);
+
+test("a file of 1 GB is verified in pieces, and can be cancelled", async (context) => {
+  const file = built("big.set", lines("key", 1000), "-n", "860M", "-p", "1%", "--kind", "blocked");
+  assert.ok(fs.statSync(file).size > 1e9);
+  const page = await openPage({ view: "inspect" });
+  page.setDefaultTimeout(300000);
+  await page.setInputFiles("#set-file", file);
+  await page.waitForFunction(() => document.getElementById("job-bar").value > 0.1);
+  await page.click("#job-cancel");
+  await page.locator("#inspected", { hasText: "Cancelled" }).waitFor();
+  const begun = performance.now();
+  await page.setInputFiles("#set-file", file);
+  await page.waitForSelector("#inspected .status");
+  context.diagnostic(`${fs.statSync(file).size} bytes in ${Math.round(performance.now() - begun)} ms`);
+  assert.match(await text(page, "#inspected .facts div:first-child dd"), new RegExp(`^${report("info", "big.set").keys.toLocaleString("en-US")}`));
+  await page.fill("#ask-keys", "key7");
+  await page.click("#inspected button.main");
+  await page.waitForFunction(() => document.getElementById("answers").childElementCount > 0);
+  assert.match(await text(page, "#answers"), /maybe there|in pieces|larger/);
+  await close(page);
+});
