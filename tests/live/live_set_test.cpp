@@ -90,6 +90,21 @@ TEST_P(LiveSets, WhatWasAddedIsThereWhenItIsOpenedAgain) {
   EXPECT_EQ(had(again, some_keys("stranger", 1000)), 0U);
 }
 
+TEST_P(LiveSets, EachKeyIsCountedOnceHoweverOftenItIsOpened) {
+  create();
+  std::uint64_t keys = 0;
+  for (const char* const name : {"a", "b", "c", "d"}) {
+    auto live = opened();
+    EXPECT_EQ(live.set().adds(), keys);
+    keys += added(live, some_keys(name, 100));
+    ASSERT_TRUE(live.close());
+    const auto at_rest = AnySet::open(path());
+    ASSERT_TRUE(at_rest) << at_rest.error().sentence;
+    EXPECT_EQ(at_rest->adds(), keys);
+  }
+  EXPECT_EQ(keys, 400U);
+}
+
 TEST_P(LiveSets, ASmallLogIsEmptiedAsOftenAsNeeded) {
   create({.log_bytes = 4096});
   const auto keys = some_keys("k", 10'000);

@@ -388,10 +388,12 @@ Result<Recovery> LiveFile::recover(const Visit& visit, const Mark& mark) {
   if (!first) return first.error();
   runtime_->published = *first;
   if (in_place()) {
-    runtime_->adds_at_start = adds();
+    const std::uint64_t adds_of_first = adds();
     const auto second = each_record(region(live.epoch + 1), seal(live.epoch + 1), again);
     if (!second) return second.error();
     if (*second > 0) {
+      // Only now: what the log of live.epoch has is not yet in the superblock's count.
+      runtime_->adds_at_start = adds_of_first;
       runtime_->epoch = live.epoch + 1;
       runtime_->start = *first;
       runtime_->published = *first + *second;
