@@ -86,6 +86,9 @@ endif()
 if(TARGET bloomery_cli)
   install(TARGETS bloomery_cli RUNTIME
     DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT command)
+  # Where http_module.cpp looks for it.
+  install(TARGETS bloomery_http LIBRARY
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/bloomery" COMPONENT command)
 endif()
 if(TARGET bloomery_redis_module)
   # lib/redis/modules, also where libraries go to lib/x86_64-linux-gnu: so do Debian's modules.
