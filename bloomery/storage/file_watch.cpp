@@ -68,7 +68,9 @@ Result<FileWatch> FileWatch::begin(const std::filesystem::path& path) {
   } while (!watch.file_.is_open() && errno == EINTR);
   if (!watch.file_.is_open()) return can_not_read(path.string());
   watch.head_ = watch.head();
-  watch.is_live_ = is_live_image(BytesSource(std::as_bytes(std::span(watch.head_))));
+  const auto live = is_live_image(BytesSource(std::as_bytes(std::span(watch.head_))));
+  if (!live) return live.error();
+  watch.is_live_ = *live;
   for (int step = 0; step < 2; ++step) {
     auto facts = facts_of(watch.file_, path.string());
     if (!facts) return facts.error();

@@ -25,14 +25,18 @@ bool is_image(const std::filesystem::path& path) {
 Result<Image> open_image(const std::filesystem::path& path, const OpenOptions& options) {
   const auto file = StoredFile::open(path);
   if (!file) return file.error();
-  if (is_live_image(StoredSource(*file))) return live_image(path, options);
+  const auto live = is_live_image(StoredSource(*file));
+  if (!live) return live.error();
+  if (*live) return live_image(path, options);
   return image_from(path.string(), StoredSource(*file), options);
 }
 
 Result<VerifiedImage> verify_image(const std::filesystem::path& path) {
   const auto file = StoredFile::open(path);
   if (!file) return file.error();
-  if (is_live_image(StoredSource(*file))) return verified_live(path);
+  const auto live = is_live_image(StoredSource(*file));
+  if (!live) return live.error();
+  if (*live) return verified_live(path);
   return verified_from(path.string(), StoredSource(*file));
 }
 

@@ -411,11 +411,11 @@ Result<void> check_image_bytes(const std::string& name, const ImageHead& head,
   return check_padding(about, head.layout, image);
 }
 
-bool is_live_image(const ImageSource& source) {
+Result<bool> is_live_image(const ImageSource& source) {
   Slots slots{};
   const auto there = std::min<std::uint64_t>(source.size_bytes(), slots.size());
-  return source.read(0, std::span(slots).first(there)) && starts_with_magic(slots) &&
-         newest_live(slots);
+  if (auto read = source.read(0, std::span(slots).first(there)); !read) return read.error();
+  return starts_with_magic(slots) && newest_live(slots);
 }
 
 Result<std::uint64_t> image_length(const std::string& name, std::span<const std::byte> begins) {

@@ -54,8 +54,8 @@ struct ImageHead {
 // Its parts, with their payloads in these bytes of the whole image.
 Parts parts_in(ImageHead& head, const Memory& image);
 
-// Does it begin like a live file? False when it cannot be read.
-bool is_live_image(const ImageSource& source);
+// Does it begin like a live file?
+Result<bool> is_live_image(const ImageSource& source);
 struct LiveHead : ImageHead {
   Hasher hasher;
 };

@@ -28,7 +28,7 @@
 //    Durability::interval  all but what came in the last moments (LiveOptions::interval_ms)
 //    Durability::every     every add that has returned; adds of several processes share one sync
 // If the disk fails a sync, nobody knows what it holds: from then on every add is an Error, in all
-// processes, and the file can only be read.
+// processes, until all have closed the file: the next to open it writes all of it once more.
 // Errors:  as AnySet: verbs return a Result, but add() of a LiveSet, which throws as Set does.
 // Limits:  one machine, on a local file system. 64-bit systems and one C library: the locks in the
 //          file are those of its threads. A live file is not an ordinary set file while it is live:
@@ -67,8 +67,8 @@ Result<void> create_live(const std::filesystem::path& path, const Set<K>& set,
 // An ordinary set file in place of the live one, in one step. Processes that have the live one open
 // get an Error from their next add. Returns what was found when it was opened.
 Result<Recovery> seal_live(const std::filesystem::path& path, const LiveOptions& options = {});
-// False when it cannot be read, too.
-bool is_live(const std::filesystem::path& path);
+// False when nothing has the name. An Error when it cannot be read: it may be live.
+Result<bool> is_live(const std::filesystem::path& path);
 
 namespace detail {
 class LiveBody;

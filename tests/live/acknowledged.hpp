@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,19 @@ class Acknowledged {
       if (batch.fresh[i] == '1') ++told_new_[keys[i]];
     }
     ++batches_;
+  }
+
+  // Of marks of several lines. Was this line among them?
+  bool take_all(const std::vector<std::string>& marks, const std::string& looked_for = {}) {
+    bool found = false;
+    for (const std::string& mark : marks) {
+      std::istringstream lines(mark);
+      for (std::string line; std::getline(lines, line);) {
+        found = found || line == looked_for;
+        take(line);
+      }
+    }
+    return found;
   }
 
   std::size_t batches() const { return batches_; }

@@ -167,6 +167,11 @@ void DiskAfterCut::apply(const DiskEvent& event) {
     case synced:
       if (const auto begun = syncs_.extract(event.ticket)) end_sync(begun.mapped());
       return;
+    case sync_failed:
+      if (const auto begun = syncs_.extract(event.ticket);
+          begun && !begun.mapped().names && newest_.contains(begun.mapped().file))
+        give_up(file_of(begun.mapped().file), begun.mapped());
+      return;
     case mark: marks_.push_back(event.text);
   }
 }
@@ -188,7 +193,7 @@ void DiskAfterCut::begin_file(const DiskEvent& event) {
 }
 
 void DiskAfterCut::add_version(File& file, std::uint64_t sector) {
-  Version version{cut_, {}};
+  Version version{cut_, {}, false};
   const std::uint64_t begin = sector * sector_bytes;
   if (begin < file.current.size())
     file.current.copy(version.bytes.data(), sector_bytes, static_cast<std::size_t>(begin));
@@ -222,6 +227,13 @@ void DiskAfterCut::end_sync(const Sync& sync) {
   if (newest_.contains(sync.file)) make_durable(file_of(sync.file), sync);
 }
 
+void DiskAfterCut::give_up(File& file, const Sync& sync) const {
+  for (auto& [sector, versions] : file.pending)
+    if (sync.length == whole_file || (sector * sector_bytes + sector_bytes > sync.offset &&
+                                      sector * sector_bytes < sync.offset + sync.length))
+      for (Version& version : versions) version.given_up = true;
+}
+
 void DiskAfterCut::make_durable(File& file, const Sync& sync) {
   const bool whole = sync.length == whole_file;
   auto at = whole ? file.pending.begin() : file.pending.lower_bound(sync.offset / sector_bytes);
@@ -229,7 +241,7 @@ void DiskAfterCut::make_durable(File& file, const Sync& sync) {
          (whole || at->first * sector_bytes < sync.offset + sync.length)) {
     auto& [sector, versions] = *at;
     const auto covered = static_cast<std::ptrdiff_t>(count_before(versions, sync.event));
-    if (covered > 0) {
+    if (covered > 0 && !versions[static_cast<std::size_t>(covered - 1)].given_up) {
       const std::size_t end = static_cast<std::size_t>((sector + 1) * sector_bytes);
       if (file.durable.size() < end) file.durable.resize(end);
       const auto& last = versions[static_cast<std::size_t>(covered - 1)].bytes;

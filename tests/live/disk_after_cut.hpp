@@ -16,6 +16,8 @@
 // - A sync of a file makes durable all that was done to its bytes and its length before the sync
 //   began, and counts once it has ended. A sync of a range (msync, O_DSYNC, RWF_DSYNC) does so for
 //   the sectors of that range, and for the length. Names are not part of it.
+// - After a sync that failed the system takes the pages for clean: what its sectors had may be on
+//   the disk or not, and no later sync writes it, until the sector is written again.
 // - The length is a version of its own: it may be old while bytes are new (they are lost), or new
 //   while bytes are old (they are zero).
 // - Names (create, link, rename, unlink) are durable after a sync of their directory; of the others
@@ -75,6 +77,7 @@ class DiskAfterCut {
   struct Version {
     std::size_t event;
     std::array<char, sector_bytes> bytes;
+    bool given_up = false;  // by a sync that failed
   };
   struct Length {
     std::size_t event;
@@ -102,6 +105,7 @@ class DiskAfterCut {
   void set_length(File& file, std::uint64_t length);
   void add_version(File& file, std::uint64_t sector);
   void end_sync(const Sync& sync);
+  void give_up(File& file, const Sync& sync) const;
   static void make_durable(File& file, const Sync& sync);
   void make_names_durable(const Sync& sync);
   void apply_name(std::map<std::string, std::size_t>& names, std::size_t number) const;

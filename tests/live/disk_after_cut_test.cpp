@@ -57,6 +57,10 @@ struct Trace {
     events.push_back({.kind = Kind::synced, .ticket = tickets});
     return *this;
   }
+  Trace& fail_sync() {
+    events.push_back({.kind = Kind::sync_failed, .ticket = tickets});
+    return *this;
+  }
   Trace& sync(std::uint64_t file, std::uint64_t offset = 0, std::uint64_t bytes = whole_file) {
     return begin_sync(file, offset, bytes).end_sync();
   }
@@ -105,6 +109,18 @@ TEST(DiskAfterCut, LosesAndKeepsWhatIsNotSyncedInAnyOrder) {
       .write(1, 0, letters('b', 1))
       .write(1, sector, letters('c', 1));
   EXPECT_EQ(contents(trace), (std::set<std::string>{"aa", "ba", "ac", "bc"}));
+}
+
+TEST(DiskAfterCut, ASyncAfterAFailedOneKeepsOnlyWhatWasWrittenAgain) {
+  Trace trace;
+  trace.exists(1, "f", letters('a', 2))
+      .write(1, 0, letters('b', 1))
+      .write(1, sector, letters('c', 1))
+      .begin_sync(1)
+      .fail_sync()
+      .write(1, sector, letters('c', 1))
+      .sync(1);
+  EXPECT_EQ(contents(trace), (std::set<std::string>{"ac", "bc"}));
 }
 
 TEST(DiskAfterCut, ASectorHoldsAnyOfItsVersions) {

@@ -29,7 +29,8 @@ enum class DiskEventKind : std::uint32_t {
   sync,        // of a file: all, or a range
   sync_names,  // of a directory, "" for the recorded one
   synced,
-  mark,  // what the program says of itself: "acknowledged X"
+  sync_failed,  // ends it in place of `synced`
+  mark,         // what the program says of itself: "acknowledged X"
 };
 
 // Of a sync: all of the file.

@@ -3,62 +3,28 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
 
 #include <bloomery/image.hpp>
-#include <bloomery/storage/image_layout.hpp>
-#include <bloomery/storage/live/live_file.hpp>
 #include <tests/live/acknowledged.hpp>
 #include <tests/live/disk_after_cut.hpp>
 #include <tests/live/recorded_run.hpp>
+#include <tests/live/restarted_system.hpp>
 #include <tests/storage/scratch_directory.hpp>
 
 namespace bloomery {
 namespace {
 
 using live_test::Acknowledged;
+using live_test::restart_system;
 
 constexpr std::size_t keys_a_batch = 20;
 
 std::uint64_t number_of(const char* name, std::uint64_t otherwise) {
   const char* const text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
-// The file as the system finds it after it was started again: its runs have another number now.
-void restart_system(const std::string& path) {
-  using namespace detail;
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  std::uint64_t image_bytes = 0;
-  for (std::uint64_t slot = 0; slot < 2; ++slot) {
-    SlotBytes bytes;
-    file.seekg(static_cast<std::streamoff>(slot * slot_bytes));
-    file.read(reinterpret_cast<char*>(bytes.data()), bytes.size());
-    Superblock block = decode_slot(bytes);
-    const SlotBytes again = encode_slot(block, slot);
-    if (!file || std::memcmp(again.data(), bytes.data(), bytes.size()) != 0) {
-      file.clear();
-      continue;
-    }
-    image_bytes = block.file_bytes;
-    if (block.live.boot == Boot{}) continue;
-    block.live.boot[0] ^= 1;
-    const SlotBytes aged = encode_slot(block, slot);
-    file.seekp(static_cast<std::streamoff>(slot * slot_bytes));
-    file.write(reinterpret_cast<const char*>(aged.data()), aged.size());
-  }
-  if (image_bytes == 0) return;
-  // The page that only running processes read.
-  char first = 0;
-  const auto at = static_cast<std::streamoff>(image_bytes + offsetof(LiveRuntime, boot));
-  file.seekg(at);
-  if (!file.get(first)) return;
-  file.seekp(at);
-  file.put(static_cast<char>(first ^ 1));
 }
 
 struct Case {
@@ -99,14 +65,7 @@ TEST(LivePowerCuts, NothingAcknowledgedIsLost) {
       disk.cut_at(cut);
       disk.rebuild(choice, found.path());
       Acknowledged known(seed, keys_a_batch);
-      bool ready = false;
-      for (const std::string& mark : disk.marks()) {
-        std::istringstream lines(mark);
-        for (std::string line; std::getline(lines, line);) {
-          ready = ready || line == "ready";
-          known.take(line);
-        }
-      }
+      const bool ready = known.take_all(disk.marks(), "ready");
       const std::string survivor = found / "F";
       if (!std::filesystem::exists(survivor)) {
         ASSERT_FALSE(ready) << "the file is gone";

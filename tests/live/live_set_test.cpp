@@ -144,10 +144,10 @@ TEST_P(LiveSets, ASealedOneIsAnOrdinaryFile) {
   auto live = opened();
   const auto keys = some_keys("k", 5000);
   added(live, keys);
-  EXPECT_TRUE(is_live(path()));
+  EXPECT_TRUE(is_live(path()).value());
   const auto sealed = seal_live(path());
   ASSERT_TRUE(sealed) << sealed.error().sentence;
-  EXPECT_FALSE(is_live(path()));
+  EXPECT_FALSE(is_live(path()).value());
   EXPECT_FALSE(live.set().add("after")) << "no key may go where nobody looks";
   auto ordinary = AnySet::open(path());
   ASSERT_TRUE(ordinary) << ordinary.error().sentence;

@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
                                                                            : Durability::interval,
                                       .interval_ms = 1});
   if (!live) return fail(live.error());
+  if (live->recovery().sync_failed) say("recovered from a failed sync\n");
   const auto room = std::make_unique<bool[]>(keys_a_batch);
   const std::span<bool> fresh(room.get(), keys_a_batch);
   for (std::uint64_t batch = 0; batch < batches; ++batch) {

@@ -6,6 +6,7 @@
 //                               write to one
 //    RECORD_DISK_MARKS=1        what is written to this descriptor is a mark as well (a line of
 //                               output acknowledges something); mark_disk() makes one from inside
+//    RECORD_DISK_FAILING_SYNC=N the Nth sync of a file by this process fails with EIO
 //
 // Recorded: files that are made, linked, renamed, unlinked; lengths; all forms of write; stores to
 // shared mappings, found by comparing them (512 bytes at a time) at each event; fsync, fdatasync,
@@ -27,6 +28,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdlib>
@@ -178,6 +180,15 @@ int allocate(int file, int mode, off_t offset, off_t length) {
 
 // -- syncs ----------------------------------------------------------------------------------------
 
+bool fails_now(DiskEventKind kind) {
+  static const long failing = [] {
+    const char* const text = std::getenv("RECORD_DISK_FAILING_SYNC");
+    return text == nullptr ? 0 : std::atol(text);
+  }();
+  static std::atomic<long> syncs = 0;
+  return failing != 0 && kind == DiskEventKind::sync && ++syncs == failing;
+}
+
 // Others may write while it is carried out; what they write is not covered.
 template <class Call>
 int sync_recorded(DiskEventKind kind, std::uint64_t inode, std::string_view name,
@@ -189,10 +200,13 @@ int sync_recorded(DiskEventKind kind, std::uint64_t inode, std::string_view name
     ticket = disk().next_ticket();
     disk().record(kind, inode, name, offset, length, ticket);
   }
-  const int done = call();
-  if (done != 0) return done;
+  const bool fails = fails_now(kind);
+  const int done = fails ? -1 : call();
+  const int number = fails ? EIO : errno;
   const Turn turn(disk());
-  disk().record(DiskEventKind::synced, inode, "", 0, 0, ticket);
+  disk().record(done == 0 ? DiskEventKind::synced : DiskEventKind::sync_failed, inode, "", 0, 0,
+                ticket);
+  errno = number;
   return done;
 }
 

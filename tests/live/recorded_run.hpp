@@ -16,6 +16,7 @@ struct RecordedRun {
   std::filesystem::path directory;            // what is recorded; the program starts where we are
   std::filesystem::path trace;                // goes on when it is there
   std::vector<std::string> environment = {};  // more of it, "NAME=value"
+  std::filesystem::path errors = {};          // a file for standard error; empty: that of the test
 
   // Starts it. Standard output goes to /dev/null, and is marks.
   pid_t start(const std::vector<std::string>& words) const {
@@ -29,6 +30,9 @@ struct RecordedRun {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    if (!errors.empty())
+      posix_spawn_file_actions_addopen(&actions, 2, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                       0600);
     pid_t process = 0;
     const int failed = posix_spawn(&process, words[0].c_str(), &actions, nullptr,
                                    pointers(words).data(), pointers(named).data());

@@ -7,10 +7,9 @@
 
 #include <bloomery/engines/live/syncer.hpp>
 #include <bloomery/image.hpp>
-#include <bloomery/storage/image_source.hpp>
 #include <bloomery/storage/live/live_body.hpp>
 #include <bloomery/storage/live/live_create.hpp>
-#include <bloomery/storage/stored_source.hpp>
+#include <bloomery/storage/live/live_image.hpp>
 
 namespace bloomery::inline v0 {
 
@@ -24,10 +23,7 @@ Result<void> create_live(const std::filesystem::path& path, const AnySet& set,
   return create_live_file(path, *AnySet::find_row(set.kind().name), *image, how);
 }
 
-bool is_live(const std::filesystem::path& path) {
-  const auto file = StoredFile::open(path);
-  return file && is_live_image(StoredSource(*file));
-}
+Result<bool> is_live(const std::filesystem::path& path) { return is_live_file(path); }
 
 AnyLiveSet::AnyLiveSet(AnySet set, LiveBody* body, const Recovery& recovery)
     : set_(std::move(set)), body_(body), recovery_(recovery) {}

@@ -516,7 +516,11 @@ void LiveBody::sync_aside() {
   }
   if (!aside_) {
     auto twin = file_->twin();
-    if (!twin) return;  // the adds then do its work
+    if (!twin) {
+      // Only the checkpoints are left to those who add.
+      static_cast<void>(file_->make_durable_aside().has_value());
+      return;
+    }
     aside_ = std::move(*twin);
   }
   // A checkpoint before the log is full, so that nobody who adds waits for it.

@@ -103,7 +103,7 @@ Result<std::unique_ptr<LiveFile>> LiveFile::mapped(SharedFile file, LiveHead hea
 }
 
 Result<std::unique_ptr<LiveFile>> LiveFile::twin() const {
-  auto file = file_.duplicate();
+  auto file = file_.opened_again();
   if (!file) return file.error();
   const auto bytes = file->size_bytes();
   if (!bytes) return bytes.error();
@@ -300,7 +300,6 @@ Result<void> LiveFile::expect_closed_log() const {
 }
 
 void LiveFile::make_ready(const LiveFields& live) {
-  const bool failed = is_ready() && runtime_->failed != 0;
   std::memset(static_cast<void*>(runtime_), 0, page_bytes);
   make_mutex(runtime_->add_lock);
   make_mutex(runtime_->sync_lock);
@@ -309,7 +308,6 @@ void LiveFile::make_ready(const LiveFields& live) {
   runtime_->adds = runtime_->adds_at_start = live.adds;
   runtime_->generation = head_.block.generation;
   runtime_->form = static_cast<std::uint32_t>(live.form);
-  runtime_->failed = failed;
   runtime_->boot = this_boot();
   runtime_->file = file_.identity();
   runtime_->mark = runtime_mark;
@@ -353,23 +351,30 @@ void LiveFile::expect_anywhere() const {
 
 Result<Recovery> LiveFile::recover(const Visit& visit, const Mark& mark) {
   const LiveFields live = head_.block.live;
-  const bool closed = live.boot == Boot{};
-  const bool same_run = is_this_boot(live.boot) && !is_copy();
-  Recovery found{.was_cut = !closed, .lost_power = !closed && !is_this_boot(live.boot)};
+  const bool failed = is_ready() && runtime_->failed != 0;
+  const bool closed = live.boot == Boot{} && !failed;
+  const bool same_run = is_this_boot(live.boot) && !is_copy() && !failed;
+  Recovery found{.was_cut = !closed,
+                 .lost_power = !closed && !failed && !is_this_boot(live.boot),
+                 .sync_failed = failed};
   if (auto sound = check_image_bytes(name(), head_, std::as_const(image_).bytes(), closed); !sound)
     return sound.error();
-  if (same_run && in_place() && is_ready()) settle_intent();
+  if ((same_run || failed) && in_place() && is_ready()) settle_intent();
   // Before the page is made ready for others: what it knows of the log, or the superblock does.
   std::uint64_t expected = live.log_end;
-  if (!closed && same_run && is_ready())
-    expected =
-        runtime_->published -
-        (runtime_->epoch == live.epoch || !in_place() ? runtime_->start : runtime_->start_before);
+  if (!closed && (same_run || failed) && is_ready()) {
+    const std::uint64_t there = failed ? runtime_->durable : runtime_->published;
+    const std::uint64_t begin =
+        runtime_->epoch == live.epoch || !in_place() ? runtime_->start : runtime_->start_before;
+    expected = there - std::min(begin, there);
+  }
   if (auto whole = expect_whole_log(expected); !whole) return whole.error();
   // Every bit that is in the log is in the payload, which all processes share: they have ended, the
   // system has not.
-  const bool has_all = in_place() && is_recovered();
-  const std::uint32_t retired = same_run && is_ready() ? runtime_->retired.load() : 0;
+  const bool has_all = in_place() && is_recovered() && !failed;
+  const std::uint32_t retired = (same_run || failed) && is_ready() ? runtime_->retired.load() : 0;
+  if (failed)
+    if (auto again = write_again(); !again) return again.error();
   make_ready(live);
   runtime_->retired = retired;
 

@@ -16,6 +16,8 @@
 // Checkpoint: the log goes on in the other region (epoch + 1); the payload is synced, changed
 // chunks are summed, a superblock with the new epoch is synced; then the old region is free.
 // Whoever attaches alone recovers: replays what the log has from the superblock's epoch on.
+// Failed sync: the system may take what it could not write for written, so nobody syncs or adds any
+// more. Whoever attaches alone then writes all bytes once more, and recovers as after a power cut.
 // Limits:  the lock is a robust mutex of the C library, in the file.
 // Threads: one object, one thread; any number of objects and processes.
 // See:     docs/format.md "Live files"; live_test, live_cuts_test.
@@ -60,7 +62,7 @@ struct LiveRuntime {
   std::atomic<std::uint64_t> generation;  // of the superblock
   std::atomic<std::uint64_t> intent;      // keys, words a key and form of what is being added
   std::atomic<std::uint64_t> runs;        // numbers given to runs (claims)
-  std::atomic<std::uint32_t> failed;      // a sync failed: nobody knows what the disk has
+  std::atomic<std::uint32_t> failed;      // errno of a sync: nobody knows what the disk has
   std::atomic<std::uint32_t> form;
   std::atomic<std::uint32_t> retired;  // 1: another live file has the name; 2: sealed
   std::atomic<std::uint32_t> recovered;
@@ -225,8 +227,10 @@ class LiveFile {
   void sum_chunks(const ChunkMarks& marks);
   ChunkMarks no_marks() const;
   Result<void> write_superblock(std::uint64_t epoch, std::uint64_t adds, bool closed);
-  Result<void> failed(const Result<void>& why);
+  // Of one of the mappings. A failure is told to all who have the file open.
+  Result<void> sync(const Memory& mapping, std::uint64_t offset, std::uint64_t bytes);
   Error poisoned() const;
+  Result<void> write_again();
 
   SharedFile file_;
   LiveHead head_;

@@ -68,10 +68,21 @@ Result<LiveFacts> live_facts(const std::filesystem::path& path) {
   return (*file)->facts();
 }
 
+Result<bool> is_live_file(const std::filesystem::path& path) {
+  std::error_code unseen;
+  const auto status = std::filesystem::status(path, unseen);
+  if (std::filesystem::status_known(status) && !std::filesystem::is_regular_file(status))
+    return false;
+  const auto stored = StoredFile::open(path);
+  if (!stored) return stored.error();
+  return is_live_image(StoredSource(*stored));
+}
+
 Result<LiveReplacement> LiveReplacement::begin(const std::filesystem::path& path) {
   LiveReplacement replacement;
-  const auto stored = StoredFile::open(path);
-  if (!stored || !is_live_image(StoredSource(*stored))) return replacement;
+  const auto live = is_live_file(path);
+  if (!live) return live.error();
+  if (!*live) return replacement;
   auto file = SharedFile::open(path, SharedFile::Access::change);
   if (!file) return file.error();
   if (auto locked = file->lock_door(); !locked) return locked.error();

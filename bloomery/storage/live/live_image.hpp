@@ -10,6 +10,10 @@
 
 namespace bloomery::inline v0::detail {
 
+// False of what is not a regular file, or is not there. An Error of what cannot be read: it may be
+// live.
+Result<bool> is_live_file(const std::filesystem::path& path);
+
 // With all that was added until now. Adds that come later may show in it, wholly or in part.
 Result<Image> live_image(const std::filesystem::path& path, const OpenOptions& options);
 // Every checksum that holds: those of chunks that nothing was added to since the last checkpoint,

@@ -1,6 +1,7 @@
 // How a live file reaches the disk: its log for those who wait for it, the rest at a checkpoint.
 #include <algorithm>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include <bloomery/detail/hash/xxh3.hpp>
@@ -21,15 +22,36 @@ void raise_to(std::atomic<std::uint64_t>& value, std::uint64_t least) {
 // -- to the disk ----------------------------------------------------------------------------------
 
 Error LiveFile::poisoned() const {
-  return {Code::io, name() +
-                        " takes no more keys: the disk failed to sync it, so nobody knows what is "
-                        "stored of what was added last. Check the disk, and make a new set from "
-                        "what can be read, in another file"};
+  const auto number = static_cast<int>(runtime_->failed.load());
+  return {Code::io, name() + " takes no more keys: a sync failed (" +
+                        std::generic_category().message(number) +
+                        "), so nobody knows what the disk has of what was added last; look at the "
+                        "disk, end all programs that have it open, and open it again"};
 }
 
-Result<void> LiveFile::failed(const Result<void>& why) {
-  runtime_->failed = 1;
-  return why;
+Result<void> LiveFile::sync(const Memory& mapping, std::uint64_t offset, std::uint64_t bytes) {
+  const int number = file_.sync(mapping, offset, bytes);
+  if (number == 0) return {};
+  runtime_->failed = static_cast<std::uint32_t>(number);
+  return poisoned();
+}
+
+// By calls: a store of what is there already would be enough, but nobody could see it in a trace.
+Result<void> LiveFile::write_again() {
+  constexpr std::uint64_t piece_bytes = 1U << 20;
+  auto piece = Memory::make(piece_bytes);
+  if (!piece) return piece.error();
+  const auto whole = [&](const Memory& mapping, std::uint64_t at) -> Result<void> {
+    const auto bytes = std::as_const(mapping).bytes();
+    for (std::uint64_t done = 0; done < bytes.size(); done += piece_bytes) {
+      const auto some = bytes.subspan(done, std::min(piece_bytes, bytes.size() - done));
+      std::memcpy(piece->bytes().data(), some.data(), some.size());
+      if (auto put = file_.write(at + done, piece->bytes().first(some.size())); !put) return put;
+    }
+    return sync(mapping, 0, mapping.size());
+  };
+  if (auto done = whole(log_, log_at()); !done) return done;
+  return whole(image_, 0);
 }
 
 // A mapping of bytes that were cut off ends the program; a call would make the file longer again.
@@ -45,7 +67,7 @@ Result<std::uint64_t> LiveFile::expect_uncut() const {
 Result<void> LiveFile::sync_log(const Memory& log, std::uint64_t epoch, std::uint64_t from,
                                 std::uint64_t to) {
   if (from >= to) return {};
-  return file_.sync(log, region_at(epoch) - log_at() + from, to - from);
+  return sync(log, region_at(epoch) - log_at() + from, to - from);
 }
 
 Result<void> LiveFile::make_durable(std::uint64_t upto) { return make_durable(upto, log_); }
@@ -78,10 +100,10 @@ Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log) {
     }
     if (from < start) {
       const auto done = sync_log(log, epoch - 1, std::max(from, before) - before, start - before);
-      if (!done) return failed(done);
+      if (!done) return done;
     }
     if (auto done = sync_log(log, epoch, std::max(from, start) - start, to - start); !done)
-      return failed(done);
+      return done;
     raise_to(runtime_->durable, to);
   }
   return {};
@@ -118,10 +140,10 @@ Result<void> LiveFile::finish_checkpoint(const Mark& mark, std::uint64_t next_ep
   });
   if (!marked) return marked.error();
   const Region& payload = head_.layout.payloads.at(0);
-  if (auto done = file_.sync(image_, payload.offset, payload.length); !done) return failed(done);
+  if (auto done = sync(image_, payload.offset, payload.length); !done) return done;
   sum_chunks(marks);
   const Region& table = head_.layout.table;
-  if (auto done = file_.sync(image_, table.offset, table.length); !done) return failed(done);
+  if (auto done = sync(image_, table.offset, table.length); !done) return done;
   if (auto done = write_superblock(next_epoch, runtime_->adds_at_start, false); !done) return done;
   runtime_->saved_epoch = next_epoch;
   raise_to(runtime_->durable, runtime_->start);
@@ -156,8 +178,8 @@ Result<void> LiveFile::write_superblock(std::uint64_t epoch, std::uint64_t adds,
   block.table_sum = xxh3_64(image_.bytes().data() + table.offset, table.length, 0);
   const std::uint64_t slot = block.generation & 1;
   const auto bytes = encode_slot(block, slot);
-  if (auto done = file_.write(slot * slot_bytes, bytes); !done) return failed(done);
-  if (auto done = file_.sync(image_, slot * slot_bytes, slot_bytes); !done) return failed(done);
+  if (auto done = file_.write(slot * slot_bytes, bytes); !done) return done;
+  if (auto done = sync(image_, slot * slot_bytes, slot_bytes); !done) return done;
   runtime_->generation = block.generation;
   return {};
 }

@@ -93,12 +93,14 @@ Result<SharedFile> SharedFile::open(const std::filesystem::path& path, Access ac
   return file;
 }
 
-Result<SharedFile> SharedFile::duplicate() const {
+Result<SharedFile> SharedFile::opened_again() const {
   SharedFile file;
   file.name_ = name_;
   file.access_ = access_;
   file.identity_ = identity_;
-  file.file_ = Descriptor(::fcntl(file_.number(), F_DUPFD_CLOEXEC, 0));
+  const std::string itself = "/proc/self/fd/" + std::to_string(file_.number());
+  file.file_ =
+      Descriptor(unless_interrupted([&] { return ::open(itself.c_str(), O_RDWR | O_CLOEXEC); }));
   if (!file.file_.is_open()) return refused("opened again", errno);
   return file;
 }
@@ -140,7 +142,8 @@ Result<void> SharedFile::sync_name() const {
       [&] { return ::open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY); }));
   // A directory that may be entered and not read: its owner is responsible for the name.
   if (!directory.is_open() && errno == EACCES) return {};
-  if (!directory.is_open() || ::fsync(directory.number()) != 0) return refused("synced", errno);
+  if (!directory.is_open() || unless_interrupted([&] { return ::fsync(directory.number()); }) != 0)
+    return refused("synced", errno);
   return {};
 }
 
@@ -205,17 +208,15 @@ void SharedFile::expect(Use use, const Memory& mapping, std::uint64_t offset, st
       ::madvise(start, end - first, use == Use::anywhere ? MADV_RANDOM : MADV_WILLNEED));
 }
 
-Result<void> SharedFile::sync(const Memory& mapping, std::uint64_t offset,
-                              std::uint64_t bytes) const {
+int SharedFile::sync(const Memory& mapping, std::uint64_t offset, std::uint64_t bytes) const {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t first = offset / page * page;
   const std::uint64_t end = std::min<std::uint64_t>(offset + bytes, mapping.size());
-  if (end <= first) return {};
+  if (end <= first) return 0;
   auto* const start = const_cast<std::byte*>(mapping.bytes().data()) + first;
-  // Not tried again: after a failure the system takes the pages for clean, and the next call would
-  // succeed without having written them.
-  if (::msync(start, end - first, MS_SYNC) != 0) return refused("synced", errno);
-  return {};
+  // Tried again only where nothing was done yet: after a failure the system takes the pages for
+  // clean, and the next call would succeed without having written them.
+  return unless_interrupted([&] { return ::msync(start, end - first, MS_SYNC); }) == 0 ? 0 : errno;
 }
 
 Result<void> SharedFile::lock_door() const {

@@ -32,8 +32,9 @@ class SharedFile {
 
   static Result<SharedFile> open(const std::filesystem::path& path, Access access);
 
-  // The same open file once more, with its locks.
-  Result<SharedFile> duplicate() const;
+  // The same file opened once more, without its locks: a failed write of the system is told to
+  // each open file once, so those who sync at the same time need one each.
+  Result<SharedFile> opened_again() const;
   const std::string& name() const { return name_; }
   Access access() const { return access_; }
   Result<std::uint64_t> size_bytes() const;
@@ -57,8 +58,9 @@ class SharedFile {
   // Readers go through all of it.
   enum class Use { anywhere, through };
   static void expect(Use use, const Memory& mapping, std::uint64_t offset, std::uint64_t bytes);
-  // Of a mapping of this file. After an Error nobody knows what is on the disk.
-  Result<void> sync(const Memory& mapping, std::uint64_t offset, std::uint64_t bytes) const;
+  // Of a mapping of this file: 0, or the errno of a failure, after which nobody knows what is on
+  // the disk.
+  int sync(const Memory& mapping, std::uint64_t offset, std::uint64_t bytes) const;
 
   // Attaching and detaching go one at a time, over all processes.
   Result<void> lock_door() const;

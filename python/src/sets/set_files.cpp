@@ -18,8 +18,7 @@ namespace {
 
 // Programs that have a live file open would go on with one that has no name any more.
 void expect_not_live(const std::filesystem::path& file) {
-  const Result<bool> live = is_live(file);
-  if (live && *live)
+  if (told(is_live(file)))
     told(Result<void>(
         Error{Code::exists, file.string() +
                                 " is a live set, which other programs may add to: seal() makes an "

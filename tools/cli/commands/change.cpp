@@ -150,7 +150,7 @@ class Change {
  public:
   Change(const ChangeFlags& flags, std::string_view command, Messages& messages)
       : flags_(flags), messages_(messages) {
-    if (is_live(flags.set))
+    if (is_live_set(flags.set))
       open_live();
     else if (!is_remote(flags.set)) {
       lock_.emplace(flags.set, messages);

@@ -355,6 +355,7 @@ class DedupRun {
     close_output(out);
     if (dups) close_output(*dups);
     if (state_ && !resumable_) state_->expect_saved(save(out, true));
+    if (state_) state_->close();
     if (how_.stop != nullptr && how_.stop->load())
       messages_.warning(
           fmt::format("stopped by a signal after {} lines; what was printed is saved "

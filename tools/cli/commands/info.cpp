@@ -8,13 +8,13 @@
 #include <memory>
 
 #include <bloomery/any_set.hpp>
-#include <bloomery/live.hpp>
 #include <bloomery/storage/live/live_image.hpp>
 
 #include <tools/cli/flags/flags.hpp>
 #include <tools/cli/report/progress.hpp>
 #include <tools/cli/report/report.hpp>
 #include <tools/cli/report/units.hpp>
+#include <tools/cli/sets/live_file.hpp>
 #include <tools/cli/sets/measured_rate.hpp>
 #include <tools/cli/sets/remote_set.hpp>
 #include <tools/cli/sets/set_file.hpp>
@@ -201,7 +201,7 @@ Exit run(const InfoFlags& flags, Messages& messages) {
     if (failed) refuse(fmt::format("{} cannot be looked at: {}", flags.set, failed.message()));
     report.bytes("file_bytes", bytes);
     report.text("uuid", hexadecimal(file.uuid));
-    if (is_live(flags.set)) describe_live(report, flags.set);
+    if (is_live_set(flags.set)) describe_live(report, flags.set);
   }
   print_out(flags.speech.json ? report.as_json() : report.as_text());
   return Exit::good;

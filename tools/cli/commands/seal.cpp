@@ -52,7 +52,7 @@ Exit run(const SealFlags& flags, Messages& messages) {
   const std::string& path = flags.set;
   note_input(path);
   const ReadingSet reading(path);
-  if (!is_live(path)) {
+  if (!is_live_set(path)) {
     // What cannot be read, or is not a set file, is told as everywhere.
     const SetFile file = open_set(path, flags.key_file, Verify::header);
     refuse(fmt::format("{} is an ordinary set file already, so there is nothing to seal", path));

@@ -4,12 +4,22 @@
 
 #include <tools/cli/report/units.hpp>
 
+#include "set_file.hpp"
+
 namespace bloomery::cli {
+
+bool is_live_set(const std::string& path) {
+  const auto live = is_live(path);
+  if (!live) refuse_file(path, live.error());
+  return *live;
+}
 
 std::string recovered_line(const std::string& path, const Recovery& recovery) {
   std::string line = fmt::format(
       "bloomery: {} was not closed {}; its log has {} keys in {} records, all in the set", path,
-      recovery.lost_power ? "when the system stopped" : "by the program that had it open last",
+      recovery.sync_failed  ? "after its disk failed to sync it"
+      : recovery.lost_power ? "when the system stopped"
+                            : "by the program that had it open last",
       print_count(recovery.keys), print_count(recovery.records));
   if (recovery.summed_bytes > 0)
     line += fmt::format("; checksums of {} were taken again", print_bytes(recovery.summed_bytes));

@@ -39,4 +39,6 @@ Result<void> LiveState::done(const std::optional<WrittenOutput>& output) {
   return body_->done(output.value_or(WrittenOutput{}));
 }
 
+Result<void> LiveState::close() { return body_->close(); }
+
 }  // namespace bloomery::cli

@@ -5,6 +5,7 @@
 //    LiveState state(path, key_file)          a run begins
 //    SetFile file = state.open(output)        its adds are pending ...
 //    state.done(file.output)                  ... until their lines are in the output
+//    state.close()                            after the last one
 //
 // A checkpoint costs what was added since the last one. Adds of a run that ended before it said
 // done() are undone by the next run that opens the state: their lines come again with its input.
@@ -30,6 +31,7 @@ class LiveState {
   // With what the state knows of this output.
   SetFile open(const Word& key_file, const std::optional<std::string>& output);
   Result<void> done(const std::optional<WrittenOutput>& output);
+  Result<void> close();
 
  private:
   std::string path_;

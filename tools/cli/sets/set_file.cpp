@@ -15,6 +15,7 @@
 #include <tools/cli/report/refuse.hpp>
 #include <tools/cli/report/units.hpp>
 
+#include "live_file.hpp"
 #include "remote_set.hpp"
 
 namespace bloomery::cli {
@@ -134,7 +135,7 @@ void save_live(const std::string& path, const SetFile& file, Overwrite overwrite
 }
 
 Verify verify_of(const std::string& path, bool trust) {
-  return trust || is_live(path) ? Verify::header : Verify::checksums;
+  return trust || is_live_set(path) ? Verify::header : Verify::checksums;
 }
 
 void note_saved(const std::string& path) { saved_last() = path; }

@@ -5,10 +5,11 @@
 #include <filesystem>
 
 #include <bloomery/file.hpp>
-#include <bloomery/live.hpp>
 
 #include <tools/cli/input/inputs.hpp>
 #include <tools/cli/report/refuse.hpp>
+
+#include "live_file.hpp"
 
 namespace bloomery::cli {
 
@@ -17,7 +18,7 @@ StateFile::StateFile(std::string path, Word key_file, Messages& messages)
   if (path_ == "-") refuse("--state needs a file that can be read again; give it a name");
   std::error_code unseen;
   exists_ = std::filesystem::exists(path_, unseen);
-  if (exists_ && is_live(path_)) {
+  if (exists_ && is_live_set(path_)) {
     live_.emplace(path_);
     return;
   }
@@ -92,6 +93,15 @@ void StateFile::expect_saved(const Result<void>& saved) const {
                       fmt::format("{}. {} does not remember the lines that were printed since it "
                                   "was saved: a later run prints them again",
                                   saved.error().sentence, path_)});
+}
+
+void StateFile::close() {
+  if (!live_) return;
+  if (auto closed = live_->close(); !closed)
+    throw Failure(Error{closed.error().code,
+                        fmt::format("{}. {} could not be closed, but remembers all lines that were "
+                                    "printed",
+                                    closed.error().sentence, path_)});
 }
 
 Result<void> StateFile::save(const SetFile& file) {

@@ -39,15 +39,17 @@ class StateFile {
   void expect_sort(bool live, bool capped) const;
   // Makes a live state of a new set; it then exists. False: another run has made it meanwhile.
   bool make_live(const SetFile& file);
-  // Of a live state with what it knows of this output.
   // Was it made by another program since this object was?
   bool has_appeared() const;
   const std::string& path() const { return path_; }
+  // Of a live state with what it knows of this output.
   SetFile open(const std::optional<std::string>& output);
   // An Error, also when somebody else has changed the file.
   Result<void> save(const SetFile& file);
   // After lines were printed that cannot be taken back: throws, and says what becomes of them.
   void expect_saved(const Result<void>& saved) const;
+  // After the last save. Throws; what was saved stays so.
+  void close();
   // Saves a new set before there is anything in it, so that others wait for this run. Unless it is
   // saved again the file goes with this object.
   Result<void> hold_place(const SetFile& file);

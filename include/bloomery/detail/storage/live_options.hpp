@@ -29,6 +29,7 @@ struct Recovery {
   std::uint64_t records = 0;       // of the log that were done again
   std::uint64_t keys = 0;          // in those records
   std::uint64_t summed_bytes = 0;  // of which checksums were taken again
+  bool sync_failed = false;        // and so it took no more keys
   friend bool operator==(const Recovery&, const Recovery&) = default;
 };
 
