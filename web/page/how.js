@@ -10,6 +10,7 @@ import { bytes, count, rate, real } from "./units.js";
 
 const start = { kind: "classic", keys: "16", rate: "0.1" };
 const allSteps = 5;
+const cells = (number) => `${count(number)} ${number === 1 ? "cell" : "cells"}`;
 
 export class HowView {
   constructor(engine, facts) {
@@ -40,7 +41,7 @@ export class HowView {
           el("button", { type: "button", onclick: () => this.again() }, "Start again")),
         el("p", { id: "h-verdict", class: "verdict", role: "status" }),
         el("ol", { class: "flow", id: "h-flow", "aria-label": "From the key to the answer" }, Array.from({ length: allSteps }, () => el("li", {}, el("b", {}), el("span", {})))),
-        el("div", { class: "ask-row" },
+        el("div", { class: "ask-row steps" },
           el("button", { type: "button", id: "h-back", onclick: () => this.walk(-1) }, "Step back"),
           el("button", { type: "button", id: "h-next", onclick: () => this.walk(1) }, "Next step"),
           el("span", { class: "note grow", id: "h-steps" })),
@@ -160,8 +161,8 @@ export class HowView {
     const lines = now.lines.length;
     const total = this.filter.values.length / Math.max(1, this.filter.line_cells);
     const where = total <= 1 || lines === 0 ? law.line : `${lines === 1 ? `line ${now.lines[0] + 1}` : `lines ${now.lines.map((line) => line + 1).join(", ")}`} of ${count(Math.ceil(total))}. ${law.line}`;
-    const looked = `${now.cells.length} ${now.cells.length === 1 ? "cell" : "cells"}: ${now.cells.slice(0, 8).map((cell) => cell.cell).join(", ")}${now.cells.length > 8 ? " ..." : ""}. ${law.cells}`;
-    const answer = now.verb === "ask" ? (now.there ? "maybe there" : "surely not there") : now.verb === "add" ? (now.there_before ? "was there already, maybe" : `surely new; ${changed} cells changed`) : `${changed} cells changed`;
+    const looked = `${cells(now.cells.length)}: ${now.cells.slice(0, 8).map((cell) => cell.cell).join(", ")}${now.cells.length > 8 ? " ..." : ""}. ${law.cells}`;
+    const answer = now.verb === "ask" ? (now.there ? "maybe there" : "surely not there") : now.verb === "add" ? (now.there_before ? "was there already, maybe" : `surely new; ${cells(changed)} changed`) : `${cells(changed)} changed`;
     return [["Key", `“${now.key}”`], ["Hash", `${now.hash}. ${law.hash}`], ["Line", where], ["Cells", looked], ["Answer", answer]];
   }
 
@@ -196,7 +197,7 @@ export class HowView {
 
   facts_line() {
     const { filter } = this;
-    const shape = filter.shape.map(([name, value]) => `${name} ${value}`).join(", ");
+    const shape = filter.shape.map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`).join(", ");
     const rates = filter.rate_now === null ? "" : `, false positives now ${rate(filter.rate_now)}${filter.rate_asked ? ` (planned ${rate(filter.rate_asked)})` : ""}`;
     const fill = filter.fill === null ? "" : `, ${real(filter.fill * 100)} % in use`;
     $("h-facts").className = filter.overfull ? "warn" : "note";

@@ -3,8 +3,9 @@
 // The page from a file or a static host may connect to nothing: its policy has `connect-src 'none'`. The server
 // sends the same page with `connect-src 'self'` instead, and that is how the page knows that it may ask.
 
-import { $, el, put, say } from "./dom.js";
+import { $, el, put, say, show } from "./dom.js";
 import { LineChart } from "./chart.js";
+import { groupOf } from "./kinds.js";
 import { about, bytes, count, rate, real, seconds } from "./units.js";
 
 const kept = 900;
@@ -13,14 +14,14 @@ const clock = (time) => new Date(time * 1000).toLocaleTimeString([], { hour12: f
 // Which columns of the history are drawn, for a set and for a run.
 const drawn = {
   set: [
-    ["adds", "keys added", about],
+    ["keys", "keys", about],
     ["fill", "fill", (value) => `${real(value * 100)} %`],
     ["rate_now", "false-positive rate", rate],
   ],
   run: [
     ["lines_per_second", "lines a second", about],
     ["repeats", "repeats so far", about],
-    ["expected_loss", "new lines probably lost", real],
+    ["expected_lost", "new lines probably lost", real],
   ],
 };
 
@@ -114,8 +115,11 @@ export class LiveView {
     this.series.set(thing.id, points);
     const card = this.cards.get(thing.id) ?? this.lay(of, thing);
     (of === "run" ? showRun : showSet)(card, thing);
-    for (const { name, chart } of card.charts)
-      chart.draw({ lines: pieces(points, name).map((piece) => ({ name: "", group: of === "run" ? "change" : "add", strong: true, points: piece })) });
+    for (const { name, chart } of card.charts) {
+      const all = pieces(points, name);
+      show(chart.host.parentElement, all.length > 0); // of a set whose bits are not read, the fill is not known
+      chart.draw({ lines: all.map((piece) => ({ name: "", group: of === "run" ? "change" : "add", strong: true, points: piece })) });
+    }
   }
 
   lay(of, thing) {
@@ -165,29 +169,36 @@ function progress(bar, share, label) {
 
 function showSet(card, set) {
   say(card.title, `${set.name}${set.kind ? `, ${set.kind}` : ""}`);
-  say(card.state, set.error ?? `${set.where ?? "in memory"}${set.live ? `; live, ${set.live.state}` : ""}${set.overfull ? "; overfull: more keys than planned" : ""}`);
+  const grows = groupOf(set.kind) === "grow";
+  const said = [
+    set.live && `live, ${set.live_state}; ${count(set.log_keys)} keys in its log`,
+    set.overfull && "overfull: it has more keys than it was planned for",
+    set.facts_from === "head" && "its bits are not read: it is large, or they lie elsewhere",
+  ].filter(Boolean);
+  say(card.state, set.error ?? said.join("; "));
   card.state.className = `sentence ${set.error ? "wrong" : set.overfull ? "warn" : "soft"}`;
-  progress(card.bar, set.load, "Keys of those planned");
-  pairs(card.facts, [
-    ["keys added", or(set.adds, about)],
-    ["planned for", or(set.keys, about, "it grows")],
-    ["added a second", or(set.growing, about)],
+  progress(card.bar, grows || !set.capacity ? null : set.keys / set.capacity, "Keys of those planned");
+  pairs(card.facts, set.error ? [] : [
+    ["keys", or(set.keys, about)],
+    ["planned for", grows ? "it grows" : or(set.capacity, about)],
+    ["added a second", or(set.keys_per_second, about)],
     ["false positives now", or(set.rate_now, rate)],
     ["fill", or(set.fill, (fill) => `${real(fill * 100)} %`)],
-    ["memory", or(set.memory, bytes)],
+    ["memory", or(set.bytes, bytes)],
   ]);
 }
 
 function showRun(card, run) {
   say(card.title, `${run.name}, ${run.state === "done" ? "done" : "running"}`);
-  say(card.state, `process ${run.process}${run.elapsed === null || run.elapsed === undefined ? "" : `, ${seconds(run.elapsed)}`}`);
-  progress(card.bar, run.done, "Input read");
+  say(card.state, `process ${run.process}, ${seconds(run.seconds)}${run.kind ? `, ${run.kind}` : ""}`);
+  progress(card.bar, run.share_done, "Input read");
   pairs(card.facts, [
     ["lines in", or(run.lines_in, about)],
     ["lines out", or(run.lines_out, about)],
     ["repeats", or(run.repeats, about)],
     ["lines a second", or(run.lines_per_second, about)],
-    ["new lines probably lost", or(run.expected_loss, real)],
-    ["memory of the set", or(run.memory, bytes)],
+    ["new lines probably lost", or(run.expected_lost, real)],
+    ["memory of the set", or(run.memory_bytes, bytes)],
+    ["memory of the process", or(run.resident_bytes, bytes)],
   ]);
 }

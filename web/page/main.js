@@ -80,8 +80,12 @@ async function start() {
   $("about").prepend(el("span", {}, `bloomery ${about.ok.version}. `));
   watch(enter);
   catchDrops();
+  if (await LiveView.answers()) {
+    show(document.querySelector("nav a[data-view=live]"), true);
+    say($("requests"), "This page asks nobody but the server that it came from.");
+    if (location.hash === "") history.replaceState(null, "", "#live");
+  }
   await enter(read());
-  if (await LiveView.answers()) document.querySelector("nav a[data-view=live]").hidden = false;
 }
 
 addEventListener("unhandledrejection", (event) => { if (event.reason?.name !== "AbortError") trouble(event.reason); });

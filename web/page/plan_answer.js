@@ -5,6 +5,8 @@ import { timesText } from "./bench.js";
 import { kinds } from "./kinds.js";
 import { about, bytes, odds, rate, real } from "./units.js";
 
+const exactly = 1e-20; // hashes of 128 bits: nobody will see two keys that have the same
+
 export function noAnswer(card, sentence) {
   put(card, el("p", { class: "kind soft" }, "No plan yet"), el("p", { class: "why" }, sentence));
 }
@@ -48,7 +50,7 @@ export function beyond(growth) {
   switch (growth.beyond) {
     case "rate rises": return `the rate rises to ${rate(point.rate)}`;
     case "full": return `full: it refuses keys beyond ${about(point.held)}`;
-    case "grows": return `grows to ${bytes(point.bytes)}${point.rate ? `, ${rate(point.rate)}` : ""}`;
+    case "grows": return `grows to ${bytes(point.bytes)}${point.rate > exactly ? `, ${rate(point.rate)}` : ""}`;
     case "forgets": return `keeps the last ${about(point.held)}, forgets older ones`;
     case "rebuild": return "must be built again";
     default: return "still exact, same memory";

@@ -36,7 +36,7 @@ export class PlanChart {
       return { label: "Bits a key of every kind, by false-positive rate", height: 360, names: "left", x: rateAxis, y: { label: "bits a key", log: true, base: 2, format: (bits) => `${real(bits)} bits`, tick: (bits) => (bits === 1 ? "1 bit" : `${bits} bits`) }, onpick: (x) => this.onpick("rate", x) };
     if (which === "keys")
       return { label: "Memory of every kind, by number of keys", height: 360, names: "right", x: { label: "keys", log: true, format: (keys) => `${about(keys)} keys`, tick: about }, y: { label: "memory", log: true, base: 32, format: bytes, tick: (size) => bytes(size).replace(".00", "") }, onpick: (x) => this.onpick("keys", x) };
-    return { label: "False-positive rate when a set holds more keys than planned", height: 360, names: "right", x: { label: "keys added, times the plan", log: false, format: (factor) => `${factor} × the keys` }, y: { ...rateAxis, min: 1e-6, max: 1 } };
+    return { label: "False-positive rate when a set holds more keys than planned", height: 360, names: "right", x: { label: "keys added, times the plan", log: false, format: (factor) => `${factor} × the keys`, tick: (factor) => `${factor} ×` }, y: { ...rateAxis, min: 1e-6, max: 1 } };
   }
 
   async show(plan, current) {
@@ -77,7 +77,8 @@ export class PlanChart {
     for (const reply of replies) {
       if (reply.error || reply.ok.beyond === "exact") continue;
       const { kind, points, beyond } = reply.ok;
-      const shown = points.filter((point) => point.rate !== null && point.rate > 1e-7).map((point) => [point.factor, point.rate]);
+      // A kind that is full takes no more: there its line ends.
+      const shown = points.filter((point) => point.rate !== null && point.rate > 1e-7 && (beyond !== "full" || point.held >= point.keys)).map((point) => [point.factor, point.rate]);
       if (shown.length) lines.push({ name: kind, group: groupOf(kind), strong: kind === plan.row.kind, points: shown, end: beyond === "full" ? "full" : undefined });
     }
     const most = Math.max(1e-4, ...lines.flatMap((line) => line.points.map((point) => point[1])));

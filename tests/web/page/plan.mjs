@@ -186,7 +186,7 @@ test("the pictures show every kind, to the pointer and to the keyboard", async (
 
 test("the copied lines do what they say", async () => {
   const page = await openPage({ values: "keys=1000&rate=0.1%25" });
-  written("keys.txt", lines("key", 1000).map((line) => `${line}\n`).join(""));
+  for (const name of ["keys.txt", "asked.txt"]) written(name, lines("key", 1000).map((line) => `${line}\n`).join(""));
   const copied = async (title) => {
     const part = page.locator(".snippet", { has: page.locator("h3", { hasText: title }) });
     await part.locator("button").click();
