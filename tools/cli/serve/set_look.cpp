@@ -158,7 +158,7 @@ void SetLook::look_at_file(Found& found) {
   const ReadingSet reading(path_);
   const Stamp now = stamp();
   const FactsFrom from = now.bytes <= most_read_bytes ? FactsFrom::bits : FactsFrom::adds;
-  const bool live = is_live(path_);
+  const bool live = is_live(path_).value();
   if (!live && from == FactsFrom::bits) {
     options.verify = Verify::checksums;
     auto image = read_image(read_whole(path_, now.bytes), options);
