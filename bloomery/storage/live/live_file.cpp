@@ -416,7 +416,9 @@ Result<void> LiveFile::put(std::uint64_t at, std::span<const std::byte> bytes, b
     if (auto whole = expect_uncut(); !whole) return whole.error();
     return file_.write(at, bytes);
   }
-  std::memcpy(log_.bytes().data() + (at - log_at()), bytes.data(), bytes.size());
+  // A record without keys, such as that of a run that begins, has no address either.
+  if (!bytes.empty())
+    std::memcpy(log_.bytes().data() + (at - log_at()), bytes.data(), bytes.size());
   return {};
 }
 
