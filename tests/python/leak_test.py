@@ -28,15 +28,17 @@ def resident():
 
 
 def all_references():
-    """0 where the interpreter cannot tell, or the engine was built for another and counts unseen."""
+    """0 where the interpreter cannot tell, or does not see those of an engine built for another."""
     seen = hasattr(sys, "gettotalrefcount") and "BLOOMERY_BUILT_FOR_IT" in os.environ
     return sys.gettotalrefcount() if seen else 0
 
 
 class Leaks(unittest.TestCase):
     def cycles(self, work, count, gives_numpy=False):
-        """Runs work, then again, and looks at what the second half left behind. Debian's numpy is
-        built for the ordinary interpreter: what it takes and gives back, all_references() misses."""
+        """Runs work, then again, and looks at what the second half left behind.
+
+        Debian's numpy is built for the ordinary interpreter: all_references() misses what it does.
+        """
         for _ in range(count // 2):
             work()
         gc.collect()
