@@ -88,9 +88,14 @@ class Adding {
   // Called from time to time; not while a thread adds.
   void tell() {
     if (!rules_.progress) return;
-    const auto now = Clock::now();
-    if (now - told_ < progress_interval) return;
-    told_ = now;
+    untold_ = true;
+    if (Clock::now() - told_ >= progress_interval) tell_rest();
+  }
+  // What came too soon after the last time: before nothing more may come for long.
+  void tell_rest() {
+    if (!untold_) return;
+    untold_ = false;
+    told_ = Clock::now();
     note_sizes();
     rules_.progress(report_);
   }
@@ -177,6 +182,7 @@ class Adding {
   bool warned_ = false;
   bool ended_within_ = false;
   Clock::time_point told_ = Clock::now();
+  bool untold_ = false;
 };
 
 // Writes what the marks say, one block after the other.
@@ -357,6 +363,7 @@ class Flow {
     Lock lock(mutex_);
     starving_ = true;
     if (printed_ == read_ && !printer_busy_) flush(lock);
+    if (added_ == read_ && !adder_busy_) adding_.tell_rest();
     if (going_on() && printed_ == read_ && !adder_busy_ && !printer_busy_ && checkpoint_due())
       take_checkpoint(lock);
     if (failed_) return *failed_;

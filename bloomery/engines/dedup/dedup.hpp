@@ -95,7 +95,8 @@ struct DedupRules {
   const std::atomic<bool>* stop = nullptr;
   // Before each block is added: for sets that forget by time.
   std::function<Result<void>(AnySet&)> before_adding = {};
-  // Called with what is known so far (not rate_now), at most about ten times a second.
+  // Called with what is known so far (not rate_now), about ten times a second, and when there is
+  // nothing to read for now.
   std::function<void(const DedupReport&)> progress = {};
   // Called once, when the set begins to hold more than it was planned for.
   std::function<void(const DedupReport&)> on_overfull = {};

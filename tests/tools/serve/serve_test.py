@@ -17,7 +17,7 @@ from served import BLOOMERY, Served, events_of, until
 
 # The same names and values as in info --json; the others of status.json are its own.
 OF_INFO = ["kind", "keys", "keys_estimated", "capacity", "bytes", "bits_per_key", "fill",
-           "rate_asked", "rate_now", "hash", "hardened", "overfull"]
+           "rate_asked", "rate_now", "hash", "hardened", "room_left", "overfull"]
 SAMPLE = re.compile(r'([a-z_]+)(\{((?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)+)\})? (\S+)')
 
 

@@ -28,6 +28,7 @@
 #include <tools/cli/report/report.hpp>
 #include <tools/cli/report/stop_signals.hpp>
 #include <tools/cli/report/units.hpp>
+#include <tools/cli/serve/served_run.hpp>
 #include <tools/cli/sets/against_sets.hpp>
 #include <tools/cli/sets/dedup_set.hpp>
 #include <tools/cli/sets/file_lock.hpp>
@@ -49,9 +50,10 @@ std::string_view mark_of(const InputFile& file) { return file.skipped() > 0 ? "\
 
 class DedupRun {
  public:
-  DedupRun(const DedupFlags& flags, Messages& messages)
+  DedupRun(const DedupFlags& flags, Messages& messages, ServedRun* served)
       : flags_(flags),
         messages_(messages),
+        served_(served),
         cutter_(cutter_of(flags.keys)),
         lines_(line_rules_of(flags.lines, cutter_)),
         keys_(cutter_, std::max<std::size_t>(1, flags.files.size()), flags.keys.empty.has_value()),
@@ -76,6 +78,7 @@ class DedupRun {
                                : flags_.tally.distinct ? print_distinct()
                                                        : print_all();
     if (reader_gone_) return Exit::good;
+    if (served_ != nullptr) served_->end(report);
     warn(report);
     tell(report);
     const bool loses = set().overfull() || report.expected_lost >= told_from;
@@ -200,7 +203,7 @@ class DedupRun {
       return state_->save(*file_);
     });
     if (!out) throw Failure(out.error());
-    if (from > 0 && cutter_.has_header()) how_.printed_head = Head{header_of(path), path};
+    if (from > 0 && cutter_.has_header()) how_.printed_head = Head{header_of(path, lines_), path};
     return std::move(*out);
   }
 
@@ -219,7 +222,7 @@ class DedupRun {
       return {};
     });
     if (!out) throw Failure(out.error());
-    if (size > 0 && cutter_.has_header()) how_.printed_head = Head{header_of(path), path};
+    if (size > 0 && cutter_.has_header()) how_.printed_head = Head{header_of(path, lines_), path};
     return std::move(*out);
   }
 
@@ -232,14 +235,6 @@ class DedupRun {
           "lines that it was working on may be missing",
           path));
     return whole;
-  }
-
-  std::string header_of(const std::string& path) const {
-    LineRules rules = lines_;
-    rules.decode = nullptr;
-    auto reader = LineReader::open(path, rules).value();
-    static_cast<void>(reader.next().value());
-    return reader.header();
   }
 
   bool is_known_output(const std::string& path) const {
@@ -281,13 +276,14 @@ class DedupRun {
 
   // -- the work -----------------------------------------------------------------------------------
 
-  void fill_in(Progress& progress, std::uint64_t bytes_before) {
+  void fill_in(Progress& progress, const DedupReport& before) {
     how_.repeated = flags_.repeated;
     how_.refuse_no_key = !flags_.keys.skip_bad;
     how_.empty_keys = empty_keys_of(flags_.keys);
     how_.threads = want_.threads;
-    how_.progress = [&progress, bytes_before](const DedupReport& now) {
-      progress.update(bytes_before + now.file_bytes_in, now.lines_in);
+    how_.progress = [this, &progress, before](const DedupReport& now) {
+      progress.update(before.file_bytes_in + now.file_bytes_in, now.lines_in);
+      if (served_ != nullptr) served_->tell(before, now, set());
     };
     how_.on_overfull = [this](const DedupReport& now) { warn_overfull(now); };
     if (span_.count() > 0)
@@ -337,7 +333,7 @@ class DedupRun {
     std::optional<LineWriter> dups = open_dups();
     how_.repeats_out = dups ? &*dups : nullptr;
     Progress progress(messages_, when(), total_bytes(flags_.files));
-    fill_in(progress, 0);
+    fill_in(progress, {});
     plan_checkpoints(out);
     BlockInputs inputs(flags_.files, lines_);
     std::optional<StopSignals> signals;
@@ -386,7 +382,7 @@ class DedupRun {
     LineWriter out = open_output(flags_.output);
     LineWriter nowhere = LineWriter::create("/dev/null", Overwrite::refuse).value();
     Progress progress(messages_, when(), total_bytes(flags_.files));
-    fill_in(progress, 0);
+    fill_in(progress, {});
     BlockInputs inputs(flags_.files, lines_);
     const auto found = find(inputs, nowhere);
     progress.finish();
@@ -446,7 +442,7 @@ class DedupRun {
     Progress progress(messages_, when(), total_bytes(flags_.files));
     DedupReport sum;
     for (const std::string& path : flags_.files) {
-      fill_in(progress, sum.file_bytes_in);
+      fill_in(progress, sum);
       const FileWatch watch = FileWatch::begin(path).value();
       auto out = LineWriter::create(path, Overwrite::replace);
       if (!out) throw Failure(out.error());
@@ -535,6 +531,7 @@ class DedupRun {
 
   const DedupFlags& flags_;
   Messages& messages_;
+  ServedRun* const served_;  // who shows this run; nullptr: nobody
   const Clock::time_point start_ = Clock::now();
   const FieldCutter cutter_;
   const LineRules lines_;
@@ -571,8 +568,10 @@ Exit run(const DedupFlags& flags, Messages& messages) {
   expect_input(flags.files, "dedup");
   expect_text(flags.files, flags.lines);
   if (flags.size.memory) give_back_what_is_freed();
+  std::optional<ServedRun> served;
+  if (flags.serve) served.emplace(flags, messages);
   for (;;) try {
-      const Exit exit = DedupRun(flags, messages).run();
+      const Exit exit = DedupRun(flags, messages, served ? &*served : nullptr).run();
       StopSignals::raise_again();
       return exit;
     } catch (const DedupRun::StateAppeared&) {

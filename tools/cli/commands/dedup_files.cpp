@@ -66,4 +66,11 @@ void add_up(DedupReport& sum, const DedupReport& more) {
   sum.expected_lost += more.expected_lost;
 }
 
+std::string header_of(const std::string& path, LineRules rules) {
+  rules.decode = nullptr;
+  auto reader = LineReader::open(path, rules).value();
+  static_cast<void>(reader.next().value());
+  return reader.header();
+}
+
 }  // namespace bloomery::cli

@@ -19,6 +19,9 @@ std::uint64_t bytes_of_whole_lines(const std::string& path, std::string_view del
 // Of a file that is missing: 0.
 std::uint64_t size_of(const std::string& path);
 
+// The first record of a file, by these rules for one.
+std::string header_of(const std::string& path, LineRules rules);
+
 // Gives the lines the name of the file they were read from. Whoever appends to it meanwhile has
 // lines in it that were never seen here: then it is left as it is.
 void put_in_place(LineWriter& out, const FileWatch& watch);

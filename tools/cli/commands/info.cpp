@@ -178,14 +178,7 @@ Exit run(const InfoFlags& flags, Messages& messages) {
   Report report;
   describe(report, set);
   if (order.wanted) measure(report, set, order, flags, messages);
-  const std::uint64_t keys = set.adds();
-  // What grows always has room; what is built from two lists takes no more.
-  if (AnySet::find_row(set.kind().name)->grows)
-    report.real("room_left", std::numeric_limits<double>::infinity());
-  else if (set.lists())
-    report.count("room_left", 0);
-  else
-    report.count("room_left", set.capacity() > keys ? set.capacity() - keys : 0);
+  describe_room(report, set);
   report.flag("overfull", set.overfull());
   // The shape of an exact map is its range.
   if (!set.range()) describe_shape(report, set);

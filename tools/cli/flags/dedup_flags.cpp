@@ -54,6 +54,8 @@ void expect_together(const DedupFlags& flags) {
     refuse(
         "--checkpoint cannot be used with --repeated or --dups: a resumed run would take what it "
         "had read before for repeats");
+  if (flags.token_file && !flags.serve)
+    refuse("--token-file is what requests to --serve must show; give --serve, or leave it out");
   const bool prints = !flags.in_place && (!flags.output.path || *flags.output.path == "-");
   if (flags.dups && *flags.dups == "-" && prints)
     refuse(
@@ -188,6 +190,11 @@ drops what a set file has, by the spelling that is stored in F; or what a plain 
 list has, compressed or not, whose lines are keys as they are, in the spelling of
 this run.
 
+--serve shows the run while it works, on 127.0.0.1 and a port that is told: lines in and
+out, repeats, memory, what was probably lost, over time; 'bloomery serve --help' has
+what and to whom. --serve=ADDRESS:PORT listens elsewhere, with --token-file (or
+BLOOMERY_TOKEN) where other machines can ask.
+
 The report (--stats, --json, or when standard error is a terminal):
   lines_in, lines_out, repeats, memory_bytes, rate_now, expected_lost, seconds,
   bytes_in; with --count, --unique and --keep last also distinct, spool_bytes
@@ -207,6 +214,7 @@ Examples:
   bloomery dedup --state redis://localhost/0/seen -n 10M part1.txt
   bloomery dedup --csv --column email --normalize email people.csv
   tail -f log | bloomery dedup --window 24h -n 10M
+  bloomery dedup --serve=127.0.0.1:8787 -o once.log *.log.gz
   find . -print0 | bloomery dedup -0
 )";
 
@@ -250,6 +258,10 @@ Flags dedup_flags(DedupFlags& flags) {
        &flags.strict},
       speech_flags(flags.speech),
       progress_flag(flags.speech),
+      {"--serve", "[ADDR]",
+       "show this run in a browser and to Prometheus, on a free port by default", &flags.serve},
+      {"--token-file", "FILE", "what requests must show, where other machines can ask",
+       &flags.token_file},
   });
 }
 

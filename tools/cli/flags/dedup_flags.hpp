@@ -35,6 +35,8 @@ struct DedupFlags {
   bool quiet = false;
   bool strict = false;
   SpeechFlags speech;
+  Word serve;
+  Word token_file;
   std::vector<std::string> files;
 };
 

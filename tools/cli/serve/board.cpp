@@ -34,16 +34,7 @@ SharedText shared(std::string text) { return std::make_shared<const std::string>
 Board::Board(std::vector<std::shared_ptr<Source>> sources)
     : sources_(std::move(sources)), started_(seconds_since_1970()) {}
 
-Board::~Board() {
-  if (looker_.joinable()) {
-    {
-      const std::lock_guard hold(lock_);
-      ending_ = true;
-    }
-    ends_.notify_all();
-    looker_.join();
-  }
-}
+Board::~Board() { end(std::chrono::hours(1)); }
 
 std::vector<std::string> Board::look_once() {
   look();
@@ -61,6 +52,7 @@ void Board::begin(Rules rules) {
 }
 
 bool Board::end(std::chrono::milliseconds patience) {
+  if (!looker_.joinable()) return true;
   std::unique_lock hold(lock_);
   ending_ = true;
   ends_.notify_all();

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <utility>
 
 #include <tools/cli/report/progress.hpp>
 #include <tools/cli/report/report.hpp>
@@ -14,18 +13,15 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-void RunCounts::set_kind(std::string kind) {
-  const std::lock_guard hold(lock_);
-  kind_ = std::move(kind);
-}
-
-void RunCounts::tell(const DedupReport& now) {
+void RunCounts::tell(const DedupReport& now, std::string_view kind) {
   const std::lock_guard hold(lock_);
   now_ = now;
+  kind_ = kind;
 }
 
-void RunCounts::end() {
+void RunCounts::end(const DedupReport& last) {
   const std::lock_guard hold(lock_);
+  now_ = last;
   ended_ = true;
 }
 

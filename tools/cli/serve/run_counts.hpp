@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <bloomery/engines/dedup/dedup.hpp>
 #include <tools/inside.hpp>
@@ -23,10 +25,9 @@ class RunCounts : public Source {
   RunCounts(std::string name, std::uint64_t total_bytes)
       : name_(std::move(name)), total_bytes_(total_bytes) {}
 
-  void set_kind(std::string kind);
-  // rate_now of the report is taken as it is.
-  void tell(const DedupReport& now);
-  void end();
+  // rate_now of the report is taken as it is; the kind of the set, or nothing.
+  void tell(const DedupReport& now, std::string_view kind);
+  void end(const DedupReport& last);
 
   Seen look() override;
 

@@ -58,6 +58,7 @@ once and keeps a cookie. A token on the command line can be read by others in th
 of processes; --token-file and BLOOMERY_TOKEN in the environment cannot.
 
 SIGINT and SIGTERM end it. With --json the address is printed as {"url":...}.
+A dedup shows itself: dedup --serve.
 
 Exit codes: 0 it was ended, 2 error.
 
@@ -103,13 +104,11 @@ Exit run(const ServeFlags& flags, Messages& messages) {
   const BlockedSignals blocked;
   const Descriptor ending = blocked.descriptor();
   if (!ending.is_open()) refuse("the system gives no descriptor for signals");
-  const ServeWish wish = wish_of(flags);
-  Server server(wish, sources_of(flags));
+  Server server(wish_of(flags), sources_of(flags));
   for (const std::string& sentence : server.board().look_once())
     messages.warning(fmt::format("{}; it is looked at again", sentence));
   if (flags.speech.json) print_address(server);
-  messages.plain(fmt::format("bloomery: serving on {}{}\n", server.url(),
-                             wish.token.empty() ? "" : "?token=... with its token"));
+  messages.plain(server.address_line());
   const bool ended = server.run_until(ending.number());
   blocked.take(ending);
   if (!ended) {

@@ -52,12 +52,19 @@ Server::Server(ServeWish wish, std::vector<std::shared_ptr<Source>> sources)
              .last_event = std::make_shared<const std::string>(stream_end)}) {}
 
 Server::~Server() {
+  // The thread that looks wakes the loop.
+  board_.end(std::chrono::hours(1));
   if (!answering_.joinable()) return;
   loop_.stop();
   answering_.join();
 }
 
 std::string Server::url() const { return fmt::format("http://{}/", wish_.address.shown()); }
+
+std::string Server::address_line() const {
+  return fmt::format("bloomery: serving on {}{}\n", url(),
+                     wish_.token.empty() ? "" : "?token=... with its token");
+}
 
 Reply Server::reply(const Request& request) const {
   if (auto refused = door_.refusal(request)) return std::move(*refused);

@@ -47,6 +47,8 @@ class Server {
 
   // "http://127.0.0.1:8787/"
   std::string url() const;
+  // The sentence that tells it, with its newline.
+  std::string address_line() const;
   Board& board() { return board_; }
 
   // Answers in this thread until this descriptor can be read. False: see Board::end.

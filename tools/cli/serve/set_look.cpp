@@ -98,6 +98,7 @@ struct SetLook::Found {
       values[set_values::capacity] = static_cast<double>(set.capacity());
     values[set_values::bytes] = static_cast<double>(set.bytes());
     values[set_values::overfull] = set.overfull() ? 1 : 0;
+    describe_room(report, set);
     report.flag("overfull", set.overfull());
     report.text("facts_from", bits ? "bits" : "head");
   }

@@ -187,4 +187,14 @@ void describe(Report& report, const AnySet& set, FactsFrom from) {
   }
 }
 
+void describe_room(Report& report, const AnySet& set) {
+  const std::uint64_t keys = set.adds();
+  if (AnySet::find_row(set.kind().name)->grows)
+    report.real("room_left", std::numeric_limits<double>::infinity());
+  else if (set.lists())  // what is built from two lists takes no more
+    report.count("room_left", 0);
+  else
+    report.count("room_left", set.capacity() > keys ? set.capacity() - keys : 0);
+}
+
 }  // namespace bloomery::cli

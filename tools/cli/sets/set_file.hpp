@@ -73,5 +73,7 @@ std::string hash_name(const AnySet& set);
 // keys_estimated and no fill then, and rate_now by the formula.
 enum class FactsFrom { bits, adds };
 void describe(Report& report, const AnySet& set, FactsFrom from = FactsFrom::bits);
+// room_left: keys until it is as full as planned; infinite for what grows.
+void describe_room(Report& report, const AnySet& set);
 
 }  // namespace bloomery::cli
