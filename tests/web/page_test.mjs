@@ -14,4 +14,5 @@ await import("./page/plan.mjs");
 await import("./page/inspect.mjs");
 await import("./page/how.mjs");
 await import("./page/cluster.mjs");
+await import("./page/live.mjs");
 await import("./page/look.mjs");

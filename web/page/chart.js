@@ -168,7 +168,7 @@ export class LineChart {
     const places = spread(ends.map((end) => end.y), nameHeight, room.top, this.size.height - room.bottom);
     return ends.flatMap(({ line, x, y }, i) => {
       const to = edge + (left ? -8 : 8);
-      return [svg("path", { class: `leader ${line.group}`, d: `M${to} ${places[i]}L${left ? edge - 1 : edge + 1} ${y}L${x} ${y}` }),
+      return [svg("path", { class: `leader ${line.group}`, d: Math.abs(x - edge) < 30 ? `M${to} ${places[i]}L${left ? edge - 1 : edge + 1} ${y}L${x} ${y}` : "" }),
         svg("text", { class: `name ${line.group} ${line.strong ? "strong" : ""}`, x: to + (left ? -3 : 3), y: places[i] + 4, "text-anchor": left ? "end" : "start" }, line.name)];
     });
   }

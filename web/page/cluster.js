@@ -116,7 +116,7 @@ export class ClusterView {
         el("tbody", {}, plan.commands.map((row) => el("tr", {}, el("th", { scope: "row" }, row.per_key), [count(row.commands), count(row.sent), count(row.received), seconds(row.server_us / 1e6), about(row.most_a_second)].map((text) => el("td", { class: "num" }, text))))))),
       el("h3", {}, "Loading all keys"),
       el("dl", { class: "pairs" }, plan.loading.flatMap((row) => [el("dt", {}, row.loading), el("dd", {}, row.seconds === null ? "never" : seconds(row.seconds), el("span", { class: "soft" }, `, limited by ${row.limited_by}`))])),
-      el("p", { class: "note" }, `${plan.basis}. The busiest master allows ${about(most)} keys a second. Measure your own before you buy machines.`));
+      el("p", { class: "note" }, `${plan.basis[0].toUpperCase()}${plan.basis.slice(1)}. The busiest master allows ${about(most)} keys a second. Measure your own before you buy machines.`));
   }
 
   events(plan) {

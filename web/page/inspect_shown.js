@@ -74,8 +74,9 @@ function answer(row, info) {
 }
 
 async function showPicture(view, card, info) {
-  const rows = 64;
-  const columns = 128;
+  const lines = Math.max(1, Math.ceil(info.bytes / 64)); // or about so many
+  const columns = lines < 2048 ? 32 : 128;
+  const rows = Math.min(64, Math.ceil(lines / columns));
   const reply = await view.picture({ rows, columns });
   if (reply.error) {
     put(card, el("h2", {}, "How full it is"), el("p", { class: "sentence" }, reply.error));
