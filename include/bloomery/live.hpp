@@ -34,8 +34,9 @@
 //          file are those of its threads. A live file is not an ordinary set file while it is live:
 //          seal_live() makes one of it; programs that only read (open_image) take both.
 //          A process that is stopped (SIGSTOP) in the middle of an add holds up the others.
-// Threads: one object, one thread; several objects of one file in one process are as in several
-//          processes.
+// Threads: any number may use one object: its verbs take turns. Only one may move, close or destroy
+//          it; adds of others after close() are Errors. Several objects of one file in one process
+//          are as in several processes, and their adds share syncs.
 // See:     docs/live.md; docs/format.md "Live files".
 #pragma once
 

@@ -65,6 +65,15 @@ Words build_words(const std::string& kind, const std::string& out) {
   return words;
 }
 
+// In the bytes of the file, and as a log.
+const std::vector<std::string> live_kinds = {"blocked", "sharded", "compact", "chain", "counting"};
+
+Words live_words(const std::string& kind, const std::string& out) {
+  Words words = build_words(kind, out);
+  words.insert(words.begin() + 1, "--live");
+  return words;
+}
+
 std::vector<Made> made_by_runs() {
   std::vector<Made> all;
   for (const auto& kinds : {hashed_kinds, integer_kinds})
@@ -81,6 +90,11 @@ std::vector<Made> made_by_runs() {
       {"json.set", {"build", "-o", "json.set", "-q", "-n", "200", "--json-key", ".c", "json"}});
   all.push_back(
       {"state.set", {"dedup", "--seed", "0", "--state", "state.set", "-o", "old.txt", "in"}});
+  for (const std::string& kind : live_kinds)
+    all.push_back({kind + ".live", live_words(kind, kind + ".live")});
+  all.push_back(
+      {"state.live",
+       {"dedup", "--seed", "0", "--live", "--state", "state.live", "-o", "old.live.txt", "in"}});
   for (const char* const ending : {"gz", "bz2", "xz", "zst", "lz4"})
     all.push_back(
         {fmt::format("in.{}", ending), {"dedup", "-o", fmt::format("in.{}", ending), "in"}});
@@ -181,6 +195,39 @@ void add_change_cases(std::vector<Case>& all) {
                    {fmt::format("{}.set", kind), "in"}});
 }
 
+void add_live_cases(std::vector<Case>& all) {
+  for (const std::string& kind : live_kinds) {
+    const std::string set = kind + ".live";
+    all.push_back({"build live " + kind, live_words(kind, "out"), {"in"}});
+    all.push_back({"add live " + kind, {"add", "-q", set, "more"}, {set, "in", "more"}, Law::live});
+    all.push_back({"seal " + kind, {"seal", set}, {set, "in", "more"}, Law::live});
+    all.push_back({"info live " + kind, {"info", set}, {set}});
+    all.push_back({.name = "verify live " + kind,
+                   .words = {"verify", set},
+                   .needs = {set},
+                   .tells_failures = true});
+    all.push_back({"check live " + kind, {"check", set, "more"}, {set, "more"}});
+  }
+  all.push_back({"remove live counting",
+                 {"remove", "-q", "counting.live", "few"},
+                 {"counting.live", "in", "more", "few"},
+                 Law::live});
+  const Words dedup = {"dedup", "-T1", "--seed", "0", "--live", "--state", "S"};
+  const auto add = [&](std::string name, Words more, Words needs, Law law) {
+    more.insert(more.begin(), dedup.begin(), dedup.end());
+    all.push_back({"dedup live " + name, std::move(more), std::move(needs), law});
+  };
+  add("state", {"in"}, {"in"}, Law::state);
+  add("exact state", {"--exact", "in"}, {"in"}, Law::state);
+  add("state out", {"-o", "OUT", "in"}, {"in"}, Law::state_and_output);
+  add("state out checkpoints", {"-o", "OUT", "--checkpoint", "1ms", "in", "more"}, {"in", "more"},
+      Law::state_and_output);
+  all.push_back({"dedup live old state",
+                 {"dedup", "-T1", "--state", "state.live", "more"},
+                 {"more", "state.live"},
+                 Law::state});
+}
+
 void add_asking_cases(std::vector<Case>& all) {
   const auto add = [&](std::string name, Words words, Words needs, std::string pipe = {}) {
     all.push_back(
@@ -279,6 +326,7 @@ std::vector<Case> all_cases() {
   add_dedup_cases(all);
   add_build_cases(all);
   add_change_cases(all);
+  add_live_cases(all);
   add_asking_cases(all);
   add_other_cases(all);
   return all;

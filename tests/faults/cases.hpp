@@ -16,6 +16,9 @@ enum class Law {
   state_and_output,
   // Lines that were printed may come again; none is missing.
   state,
+  // The first of `needs` is a live set of `in`: a part of a refused run may be in it. It verifies,
+  // has what was acknowledged, and takes keys.
+  live,
 };
 
 struct Case {

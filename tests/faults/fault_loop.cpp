@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <optional>
@@ -98,7 +99,8 @@ class CaseLoop {
     right_.run = place_.run(words_, pipe_);
     right_.after = place_.files();
     for (const auto& [name, bytes] : right_.after)
-      if (!files.contains(name) || files.at(name) != bytes) right_.varying.insert(name);
+      if (!files.contains(name) || files.at(name) != bytes || is_live_state(name))
+        right_.varying.insert(name);
     const int most = case_.refused ? 2 : 1;
     const bool good = first.exit <= most && first.exit == right_.run.exit &&
                       without_times(first.out) == without_times(right_.run.out);
@@ -199,6 +201,14 @@ class CaseLoop {
            starts_with(without_times(right_.run.out), without_times(out));
   }
 
+  // Its bytes tell of processes.
+  bool is_live_state(const std::string& name) const {
+    const auto& words = case_.words;
+    const bool made_live =
+        name == "S" && std::find(words.begin(), words.end(), "--live") != words.end();
+    return case_.law != Law::files && (made_live || name.ends_with(".live"));
+  }
+
   bool is_output(const std::string& name) const {
     return case_.law == Law::state_and_output && (name == "OUT" || name == "old.txt");
   }
@@ -225,8 +235,37 @@ class CaseLoop {
     return {};
   }
 
+  static std::size_t count_lines(const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+
+  // What is left of a live set.
+  std::optional<std::string> check_live(const Run& run) {
+    const std::string& set = case_.needs[0];
+    Run told = place_.run({wish_.bloomery, "verify", set});
+    if (told.exit != 0) return "leaves a set that does not verify: " + told.out + told.err;
+    const bool refused = run.exit != right_.run.exit;
+    if (refused) {
+      told = place_.run({wish_.bloomery, "add", "-q", set, "more"});
+      if (told.exit != 0) return "leaves a set that takes no keys: " + told.err;
+    }
+    std::vector<std::string> asking = {wish_.bloomery, "check", "-c", set};
+    std::size_t lines = 0;
+    const auto expect = [&](const std::string& file) {
+      asking.push_back(file);
+      lines += count_lines(right_.before.at(file));
+    };
+    if (case_.words[0] != "remove") expect("in");
+    if (refused || case_.words[0] == "add") expect("more");
+    if (lines == 0) return {};
+    told = place_.run(asking);
+    if (told.out != std::to_string(lines) + "\n") return "loses a key: " + told.out + told.err;
+    return {};
+  }
+
   // The same run once more, with nothing that fails.
   std::optional<std::string> check_again(const Run& run, const Files& now) {
+    if (case_.law == Law::live) return check_live(run);
     if (case_.law == Law::files || (now == right_.before && run.out.empty())) return {};
     const Run again = place_.run(words_, pipe_);
     if (again.exit != right_.run.exit) return fmt::format("cannot be run again: {}", again.err);

@@ -9,6 +9,7 @@
 #include <bloomery/detail/sets/bulk/key_source.hpp>
 #include <bloomery/detail/sets/kinds.hpp>
 #include <bloomery/sets/erased/any_holder.hpp>
+#include <bloomery/sets/erased/noted_form.hpp>
 
 namespace bloomery::inline v0 {
 
@@ -167,20 +168,20 @@ bool AnySet::shared() const { return body_ && body_->facts().shared; }
 void AnySet::note_form(KeyForm form, bool none, const Result<std::size_t>& added) {
   const bool refused =
       !added && (added.error().code == Code::mismatch || added.error().code == Code::unsupported);
-  if (!none && !refused) rules_.form = joined(rules_.form, form);
+  if (!none && !refused) join_noted_form(rules_, form);
 }
 
 Result<void> AnySet::expect_texts() const {
   if (!body_) return moved_from_error();
   if (input() == InputForm::ordinal) return wrong_input(kind().name, "integers, not text");
-  const KeyForm known = body_->known_form(rules_.form);
+  const KeyForm known = body_->known_form(noted_form(rules_));
   if (forms_meet(known, KeyForm::text)) return {};
   return wrong_form(known, KeyForm::text);
 }
 
 // Before keys are added: to a set of our own their form is noted afterwards.
 Result<void> AnySet::settle_form(KeyForm form, bool none) {
-  if (none || rules_.form == form) return {};
+  if (none || noted_form(rules_) == form) return {};
   return body_->settle_form(form);
 }
 

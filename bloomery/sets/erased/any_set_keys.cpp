@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <bloomery/sets/erased/any_body.hpp>
+#include <bloomery/sets/erased/noted_form.hpp>
 
 namespace bloomery::inline v0 {
 
@@ -43,7 +44,7 @@ Result<void> AnySet::expect_form(KeyForm form) const {
     return Error{
         Code::unsupported,
         "integers go into a set on a Redis server through RedisSet, which notes their form"};
-  const KeyForm known = body_->known_form(rules_.form);
+  const KeyForm known = body_->known_form(noted_form(rules_));
   if (forms_meet(known, form)) return {};
   return wrong_form(known, form);
 }

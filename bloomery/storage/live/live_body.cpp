@@ -1,19 +1,17 @@
 #include <bloomery/storage/live/live_body.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <variant>
 
+#include <bloomery/detail/bits/memory.hpp>
 #include <bloomery/image.hpp>
-#include <bloomery/storage/live/live_create.hpp>
 
 namespace bloomery::inline v0::detail {
 namespace {
 
 // Few enough that others get their turn soon, many enough that the lock costs nothing.
 constexpr std::size_t most_keys_a_turn = 8192;
-constexpr int most_tries = 100;
 
 Error not_live(const std::string& what) {
   return {Code::unsupported,
@@ -125,118 +123,18 @@ LiveFile::Mark LiveBody::marking() const {
   };
 }
 
-// -- the log of others ----------------------------------------------------------------------------
-
-Result<void> LiveBody::apply(const LogRecord& record) const {
-  const AnyInputs inputs = record.inputs(row().input == InputForm::ordinal);
-  switch (record.op) {
-    case LogOp::add: {
-      const auto added = inner().add(inputs, nullptr);
-      // A bounded set was full for whoever logged this, at the same key.
-      if (!added && added.error().code != Code::full) return added.error();
-      return {};
-    }
-    case LogOp::remove: {
-      const auto removed = inner().remove(inputs, nullptr);
-      if (!removed) return removed.error();
-      return {};
-    }
-    case LogOp::clear: return inner().clear();
-    case LogOp::advance:
-      if (record.content.size() != 2) return Error{Code::damaged, "its log has an odd time"};
-      return inner().advance_to(record.content[0], record.content[1]);
-    case LogOp::done:
-    case LogOp::undo: break;
-  }
-  return {};
-}
-
-// Which adds are pending, and what is known of outputs: from each record, also from our own.
-void LiveBody::note(const LogRecord& record, std::uint64_t at) const {
-  if (record.run == 0) return;
-  if (record.op == LogOp::add) {
-    runs_[record.run].pending.push_back(at);
-    return;
-  }
-  if (record.op != LogOp::done) return;
-  runs_.erase(record.run);
-  if (record.content.size() < 3) return;
-  const std::uint64_t length = record.content[2];
-  if (length > 8 * (record.content.size() - 3)) return;
-  WrittenOutput output{.bytes = record.content[0], .ended = record.content[1] != 0};
-  output.path.assign(reinterpret_cast<const char*>(record.content.data() + 3), length);
-  if (output.path.empty()) return;
-  const std::string path = output.path;
-  outputs_[path] = std::move(output);
-}
-
-Result<void> LiveBody::follow() const {
-  if (broken_) return *broken_;
-  if (in_place()) return {};
-  bool undone = false;
-  std::uint64_t at = position_;
-  const auto reached = file_->follow(position_, [&](const LogRecord& record) -> Result<void> {
-    undone = undone || record.op == LogOp::undo;
-    note(record, at);
-    at += record.bytes();
-    return undone ? Result<void>() : apply(record);
-  });
-  if (!reached) {
-    broken_ = reached.error();
-    return *broken_;
-  }
-  if (undone) return replay_from_base();
-  position_ = *reached;
-  return {};
-}
-
-// Twice through the log: what was undone is known only behind it.
-Result<void> LiveBody::replay_from_base() const {
-  broken_ = Error{Code::io, file_->name() + " could not be followed; open it again"};
-  auto fresh = base(Sharing::own);
-  if (!fresh) return fresh.error();
-  inner_.emplace(std::move(*fresh));
-  runs_.clear();
-  outputs_.clear();
-  std::vector<std::uint64_t> undone;
-  std::uint64_t at = 0;
-  const auto noted = file_->follow(0, [&](const LogRecord& record) -> Result<void> {
-    if (record.op == LogOp::undo) {
-      const auto run = runs_.find(record.run);
-      if (run != runs_.end()) {
-        undone.insert(undone.end(), run->second.pending.begin(), run->second.pending.end());
-        runs_.erase(run);
-      }
-    }
-    note(record, at);
-    at += record.bytes();
-    return {};
-  });
-  if (!noted) return noted.error();
-  std::ranges::sort(undone);
-  at = 0;
-  const auto reached = file_->follow(0, [&](const LogRecord& record) -> Result<void> {
-    const std::uint64_t here = std::exchange(at, at + record.bytes());
-    if (here >= *noted || std::ranges::binary_search(undone, here)) return {};
-    return apply(record);
-  });
-  if (!reached) return reached.error();
-  position_ = *noted;
-  broken_.reset();
-  return {};
-}
-
-const AnySet::Body& LiveBody::up_to_date() const {
-  static_cast<void>(follow_newest().has_value());
-  if (in_place()) inner().tell_adds(file_->adds());
-  return inner();
-}
-
 // -- adding ---------------------------------------------------------------------------------------
 
-Result<std::size_t> LiveBody::add(const AnyInputs& inputs, bool* fresh) {
+Result<void> LiveBody::expect_open() const {
   if (options_.read_only)
     return Error{Code::unsupported, file_->name() + " was opened to be asked only"};
+  if (is_closed_) return Error{Code::unsupported, file_->name() + " was closed; open it again"};
+  return {};
+}
+
+Result<std::size_t> LiveBody::add(const AnyInputs& inputs, bool* fresh) {
+  const Turns turn(turns_);
+  if (auto open = expect_open(); !open) return open.error();
   std::size_t count = 0;
   const std::size_t keys = size_of(inputs);
   if (keys == 0) {
@@ -251,10 +149,21 @@ Result<std::size_t> LiveBody::add(const AnyInputs& inputs, bool* fresh) {
   for (std::size_t first = 0; first < keys && failed; first += most) {
     const AnyInputs some = part_of(inputs, first, std::min(most, keys - first));
     bool* const marks = fresh == nullptr ? nullptr : fresh + first;
-    const auto added = in_place() ? add_in_place(some, marks) : add_followed(some, marks);
+    Result<std::size_t> added = std::size_t{0};
+    if (!had_memory(
+            [&] { added = in_place() ? add_in_place(some, marks) : add_followed(some, marks); })) {
+      // What it has of them nobody is told. Followed: what this copy has is not what the log says.
+      if (marks != nullptr) std::fill(marks, marks + size_of(some), false);
+      added = Error{Code::no_memory, "the system does not give that much memory"};
+      if (!in_place()) broken_ = added.error();
+    }
     if (!added) {
       failed = added.error();
-      if (fresh != nullptr) std::fill(fresh + first + size_of(some), fresh + keys, false);
+      // Of a followed set nothing was logged, but where it became full on the way.
+      const bool some_are_in =
+          in_place() || (failed.error().code == Code::full && row().keeps_copies);
+      const std::size_t tried = some_are_in ? size_of(some) : 0;
+      if (fresh != nullptr) std::fill(fresh + first + tried, fresh + keys, false);
     } else {
       count += *added;
     }
@@ -361,12 +270,10 @@ Result<void> LiveBody::as_promised() {
 }
 
 Result<std::size_t> LiveBody::remove(const AnyInputs& inputs, bool* removed) {
+  const Turns turn(turns_);
   if (in_place() && row().removes) return not_live("forget keys in place");
-  if (options_.read_only || size_of(inputs) == 0 || !row().removes)
-    return options_.read_only
-               ? Result<std::size_t>(
-                     Error{Code::unsupported, file_->name() + " was opened to be asked only"})
-               : inner().remove(inputs, removed);
+  if (auto open = expect_open(); !open) return open.error();
+  if (size_of(inputs) == 0 || !row().removes) return inner().remove(inputs, removed);
   std::size_t count = 0;
   const std::size_t keys = size_of(inputs);
   for (std::size_t first = 0; first < keys; first += most_keys_a_turn) {
@@ -384,7 +291,9 @@ Result<std::size_t> LiveBody::remove(const AnyInputs& inputs, bool* removed) {
 }
 
 Result<void> LiveBody::clear() {
+  const Turns turn(turns_);
   if (in_place() || options_.read_only) return not_live("be cleared");
+  if (auto open = expect_open(); !open) return open;
   const auto done = change([&](LogRecord& record) -> Result<std::size_t> {
     if (auto cleared = inner().clear(); !cleared) return cleared.error();
     record.op = LogOp::clear;
@@ -395,6 +304,8 @@ Result<void> LiveBody::clear() {
 }
 
 Result<void> LiveBody::advance_to(std::uint64_t time, std::uint64_t span) {
+  const Turns turn(turns_);
+  if (auto open = expect_open(); !open) return open;
   const auto done = change([&](LogRecord& record) -> Result<std::size_t> {
     if (auto moved = inner().advance_to(time, span); !moved) return moved.error();
     scratch_ = {time, span};
@@ -411,23 +322,27 @@ Result<void> LiveBody::merge(Merge, const Body&) { return not_live("be merged in
 // -- asking ---------------------------------------------------------------------------------------
 
 Result<void> LiveBody::ask(const AnyInputs& inputs, bool* answers) const {
+  const Turns turn(turns_);
   if (auto followed = follow_newest(); !followed) return followed;
   return inner().ask(inputs, answers);
 }
 
 Result<void> LiveBody::count(const AnyInputs& inputs, std::uint64_t* counts) const {
+  const Turns turn(turns_);
   if (auto followed = follow_newest(); !followed) return followed;
   return inner().count(inputs, counts);
 }
 
 BodyFacts LiveBody::facts() const {
-  BodyFacts facts = up_to_date().facts();
+  const Turns turn(turns_);
+  BodyFacts facts = newest([](const Body& set) { return set.facts(); });
   if (in_place()) facts.adds = file_->adds();
   facts.shared = true;
   return facts;
 }
 
 Result<Parts> LiveBody::parts() const {
+  const Turns turn(turns_);
   if (auto followed = follow_newest(); !followed) return followed.error();
   if (in_place()) inner().tell_adds(file_->adds());
   return inner().parts();
@@ -435,78 +350,10 @@ Result<Parts> LiveBody::parts() const {
 
 // -- the file -------------------------------------------------------------------------------------
 
-Result<void> LiveBody::reopen() const {
-  const std::uint64_t epoch = file_->epoch();
-  const bool secret = head().hasher.mode() == HashMode::hardened;
-  const auto access = options_.read_only ? SharedFile::Access::read : SharedFile::Access::change;
-  auto file = LiveFile::open(file_->name(),
-                             secret ? std::optional(head().hasher.key()) : std::nullopt, access);
-  if (!file) return file.error();
-  if (!options_.read_only) {
-    auto found = (*file)->attach([](const LogRecord&) { return Result<void>(); }, marking());
-    if (!found) return found.error();
-  }
-  const bool next = (*file)->head().block.live.epoch == epoch + 1 && !in_place();
-  {
-    const std::lock_guard changing(file_changes_);
-    file_ = std::move(*file);
-  }
-  // Runs keep their numbers: the new file has not given any of these.
-  if (run_ != 0) {
-    if (auto begun = file_->begin_running(run_); !begun) return begun;
-    file_->expect_runs_from(run_);
-  }
-  // The image of the next file is what this one ended with; of a later one it has more.
-  if (!next) return replay_from_base();
-  position_ = 0;
-  return follow();
+Result<void> LiveBody::sync() {
+  const Turns turn(turns_);
+  return file_->make_durable(file_->published());
 }
-
-// Without a turn: another process may have put a file with a shorter log in the place of this one,
-// and all that is added since is there.
-Result<void> LiveBody::follow_newest() const {
-  for (int tries = 0;; ++tries) {
-    const bool replaced = file_->is_replaced();
-    if (auto followed = follow(); !followed || !replaced || tries == most_tries) return followed;
-    if (auto opened = reopen(); !opened) return opened;
-  }
-}
-
-Result<void> LiveBody::shorten_log() {
-  constexpr std::uint64_t long_log_bytes = std::uint64_t{1} << 20;
-  const auto is_long = [&] {
-    return file_->log_bytes() > std::max(long_log_bytes, file_->image_bytes() / 2);
-  };
-  if (in_place() || !is_long()) return {};
-  {
-    LiveFile::Turn turn(*file_);
-    if (turn.retired() != Retired::no || !turn.check()) return {};
-    if (auto followed = follow(); !followed) return followed;
-    // Adds that may still be undone must stay in a log.
-    const bool pending =
-        std::ranges::any_of(runs_, [](const auto& run) { return !run.second.pending.empty(); });
-    if (pending || !is_long()) return {};
-    const auto now = image();
-    if (!now) return now.error();
-    FirstRecords first{.epoch = file_->epoch() + 1};
-    std::vector<std::vector<std::uint64_t>> words;
-    for (const auto& [path, output] : outputs_) words.push_back(words_of_output(output));
-    // One at least, of no output: it keeps the numbers of runs that were given.
-    if (words.empty()) words.push_back(words_of_output({}));
-    for (const auto& output : words)
-      first.records.push_back({.op = LogOp::done,
-                               .form = file_->form(),
-                               .keys = static_cast<std::uint32_t>(output.size()),
-                               .run = std::max(1U, file_->newest_run()),
-                               .content = output});
-    const LiveCreation how{.overwrite = Overwrite::replace, .followed = true};
-    if (auto made = create_live_file(file_->name(), row(), *now, how, first); !made) return made;
-    turn.retire(Retired::replaced);
-  }
-  return reopen();
-}
-
-Result<void> LiveBody::sync() { return file_->make_durable(file_->published()); }
 void LiveBody::sync_aside() {
   is_hurried_ = false;
   const std::lock_guard staying(file_changes_);
@@ -528,13 +375,20 @@ void LiveBody::sync_aside() {
                                            : aside_->make_durable_aside().has_value());
 }
 Result<void> LiveBody::checkpoint() {
+  const Turns turn(turns_);
+  if (auto open = expect_open(); !open) return open;
   if (auto done = file_->checkpoint(marking()); !done) return done;
   return shorten_log();
 }
 
-Result<void> LiveBody::close() { return file_->detach(marking()); }
+Result<void> LiveBody::close() {
+  const Turns turn(turns_);
+  is_closed_ = true;
+  return file_->detach(marking());
+}
 
 Result<void> LiveBody::verify() const {
+  const Turns turn(turns_);
   // A chunk may be changed between the look at the log and the sum.
   constexpr int most_looks = 5;
   for (int looks = 1;; ++looks) {
@@ -545,6 +399,7 @@ Result<void> LiveBody::verify() const {
 }
 
 Result<Image> LiveBody::image() const {
+  const Turns turn(turns_);
   auto whole = parts();
   if (!whole) return whole.error();
   const bool secret = head().hasher.mode() == HashMode::hardened;
@@ -559,6 +414,7 @@ Result<Image> LiveBody::image() const {
 }
 
 Result<void> LiveBody::seal(const std::function<Result<void>(const Image&)>& save) {
+  const Turns mine(turns_);
   LiveFile::Turn turn(*file_);
   if (auto good = turn.check(); !good) return good;
   const auto whole = image();

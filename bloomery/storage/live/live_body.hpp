@@ -7,6 +7,8 @@
 // Runs: a program whose adds count only once their outcome is somewhere else too (the lines that
 // dedup prints) begins a run, and says done() when it is. Adds of a run that ended before that are
 // undone by the next who opens the file: as if they had never been made. Followed sets only.
+// Threads: any number may call the verbs, which take turns; one closes or destroys it. sync_aside()
+//          takes no turn: nobody waits for the disk because of it.
 // If the set is wrong: an add that cannot be logged, or synced as promised, is an Error; keys that
 //          were told to be new are then in doubt.
 #pragma once
@@ -19,6 +21,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <bloomery/any_set.hpp>
@@ -50,7 +54,10 @@ class LiveBody final : public AnySet::Body {
   void sync_aside();
   // Is called by an add that has filled half of the log: sync_aside() makes room before others wait
   // for it. Set it before the first add.
-  void hurry_by(std::function<void()> hurry) { hurry_ = std::move(hurry); }
+  void hurry_by(std::function<void()> hurry) {
+    const Turns turn(turns_);
+    hurry_ = std::move(hurry);
+  }
   Result<void> checkpoint();
   Result<void> close();
   // Gives the set, with all that was added until now, to `save`, and takes no more keys.
@@ -74,18 +81,35 @@ class LiveBody final : public AnySet::Body {
   Result<void> clear() override;
   Result<void> advance_to(std::uint64_t time, std::uint64_t span) override;
   void cap_memory(std::uint64_t) override {}
-  Result<std::uint64_t> best_fold(double rate) const override { return inner().best_fold(rate); }
+  Result<std::uint64_t> best_fold(double rate) const override {
+    const Turns turn(turns_);
+    return inner().best_fold(rate);
+  }
   Result<std::unique_ptr<Body>> folded(std::uint64_t factor, double rate) const override {
+    const Turns turn(turns_);
     return inner().folded(factor, rate);
   }
   BodyFacts facts() const override;
-  double estimate() const override { return up_to_date().estimate(); }
-  double rate_now() const override { return up_to_date().rate_now(); }
-  double expected_rate_now() const override { return up_to_date().expected_rate_now(); }
-  double fill_ratio() const override { return up_to_date().fill_ratio(); }
-  bool overfull() const override { return up_to_date().overfull(); }
-  std::optional<std::uint64_t> stuck() const override { return up_to_date().stuck(); }
+  double estimate() const override {
+    return newest([](const Body& set) { return set.estimate(); });
+  }
+  double rate_now() const override {
+    return newest([](const Body& set) { return set.rate_now(); });
+  }
+  double expected_rate_now() const override {
+    return newest([](const Body& set) { return set.expected_rate_now(); });
+  }
+  double fill_ratio() const override {
+    return newest([](const Body& set) { return set.fill_ratio(); });
+  }
+  bool overfull() const override {
+    return newest([](const Body& set) { return set.overfull(); });
+  }
+  std::optional<std::uint64_t> stuck() const override {
+    return newest([](const Body& set) { return set.stuck(); });
+  }
   std::vector<std::pair<std::string, std::string>> shape_facts() const override {
+    const Turns turn(turns_);
     return inner().shape_facts();
   }
   Result<Parts> parts() const override;
@@ -93,16 +117,34 @@ class LiveBody final : public AnySet::Body {
     inner().mark_chunks(inputs, marks);
   }
   void tell_adds(std::uint64_t) override {}
-  KeyForm known_form(KeyForm) const override { return file_->form(); }
-  Result<void> settle_form(KeyForm form) override { return file_->settle_form(form); }
-  Result<void> measure() const override { return follow_newest(); }
+  KeyForm known_form(KeyForm) const override {
+    const Turns turn(turns_);
+    return file_->form();
+  }
+  Result<void> settle_form(KeyForm form) override {
+    const Turns turn(turns_);
+    return file_->settle_form(form);
+  }
+  Result<void> measure() const override {
+    const Turns turn(turns_);
+    return follow_newest();
+  }
 
  private:
   LiveBody(std::unique_ptr<LiveFile> file, const LiveOptions& options)
       : file_(std::move(file)), options_(options) {}
 
   Body& inner() const { return *inner_->body(); }
-  const Body& up_to_date() const;
+  // What `ask` says of the set as it is now.
+  template <class Ask>
+  std::invoke_result_t<Ask, const Body&> newest(Ask ask) const {
+    const Turns turn(turns_);
+    static_cast<void>(follow_newest().has_value());
+    if (in_place()) inner().tell_adds(file_->adds());
+    return ask(std::as_const(inner()));
+  }
+  // Who changes it: it must be open, and not only to be asked.
+  Result<void> expect_open() const;
   bool in_place() const { return file_->in_place(); }
   // Adding a key that is there changes nothing. Then the log has each key once, in the record of
   // the run that it was new to, and goes with that.
@@ -141,6 +183,13 @@ class LiveBody final : public AnySet::Body {
   std::vector<std::uint64_t> words_of_output(const WrittenOutput& output) const;
   Result<void> undo_dead_runs(LiveFile::Turn& turn);
 
+  // While others replace the file.
+  static constexpr int most_tries = 100;
+
+  // Verbs call each other: image() is asked for by those who seal.
+  mutable std::recursive_mutex turns_;
+  using Turns = std::lock_guard<std::recursive_mutex>;
+  bool is_closed_ = false;
   mutable std::unique_ptr<LiveFile> file_;  // another one when its log was shortened
   std::unique_ptr<LiveFile> aside_;         // in place: the same, for sync_aside
   mutable std::mutex file_changes_;         // while it is another file, nobody syncs it aside

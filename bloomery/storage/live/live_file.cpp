@@ -369,7 +369,9 @@ Result<void> LiveFile::detach(const Mark& mark) {
   if (runtime_->failed != 0) return poisoned();
   Result<void> left = make_durable(published());
   if (auto locked = file_.lock_door(); !locked) return locked;
-  if (left && file_.is_alone()) {
+  const auto alone = file_.attach_alone();
+  if (left && !alone) left = alone.error();
+  if (left && *alone) {
     if (in_place() && published() - runtime_->start > long_log_bytes) left = checkpoint(mark);
     // A checkpoint that somebody left is finished by the next one who attaches.
     if (left && runtime_->epoch == runtime_->saved_epoch)

@@ -176,7 +176,7 @@ class LiveFile {
   // Runs have numbers, and last as long as somebody holds their lock.
   std::uint32_t new_run() { return static_cast<std::uint32_t>(runtime_->runs.fetch_add(1)) + 1; }
   Result<void> begin_running(std::uint32_t run) const { return file_.hold_run(run); }
-  bool is_running(std::uint32_t run) const { return file_.is_run_held(run); }
+  Result<bool> is_running(std::uint32_t run) const { return file_.is_run_held(run); }
   std::uint32_t newest_run() const { return static_cast<std::uint32_t>(runtime_->runs.load()); }
   // Numbers up to this one are taken.
   void expect_runs_from(std::uint32_t run);

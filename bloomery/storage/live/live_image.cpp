@@ -57,9 +57,10 @@ Result<VerifiedImage> verified_live(const std::filesystem::path& path) {
   auto image = (*body)->image();
   if (!image) return image.error();
   if (auto kept = keep(image->parts, *body, Bytes::mapped); !kept) return kept.error();
-  std::error_code unseen;
-  return VerifiedImage{std::filesystem::file_size(path, unseen), std::move(image->parts),
-                       std::move(image->rules)};
+  std::error_code failed;
+  const std::uint64_t bytes = std::filesystem::file_size(path, failed);
+  if (failed) return Error{Code::io, path.string() + " cannot be looked at: " + failed.message()};
+  return VerifiedImage{bytes, std::move(image->parts), std::move(image->rules)};
 }
 
 Result<LiveFacts> live_facts(const std::filesystem::path& path) {
@@ -86,7 +87,9 @@ Result<LiveReplacement> LiveReplacement::begin(const std::filesystem::path& path
   auto file = SharedFile::open(path, SharedFile::Access::change);
   if (!file) return file.error();
   if (auto locked = file->lock_door(); !locked) return locked.error();
-  if (file->is_attached())
+  const auto attached = file->is_attached();
+  if (!attached) return attached.error();
+  if (*attached)
     return Error{Code::exists, path.string() +
                                    " is a live set that another program has open; end that "
                                    "program, or seal the set first"};

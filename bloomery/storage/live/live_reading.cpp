@@ -21,7 +21,9 @@ Result<LiveFacts> LiveFile::facts() const {
   if (!head) return head.error();
   const LiveFields& live = head->block.live;
   LiveFacts facts{.in_place = in_place()};
-  const bool in_use = file_.is_attached();
+  const auto attached = file_.is_attached();
+  if (!attached) return attached.error();
+  const bool in_use = *attached;
   if (in_use || live.boot != Boot{})
     facts.state = in_use ? LiveFacts::State::in_use : LiveFacts::State::cut;
   const Visit count = [&](const LogRecord& record) -> Result<void> {

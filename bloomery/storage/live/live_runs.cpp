@@ -8,6 +8,7 @@
 namespace bloomery::inline v0::detail {
 
 Result<void> LiveBody::begin_run() {
+  const Turns turn(turns_);
   if (in_place() || !logs_new_keys_only())
     return Error{Code::unsupported,
                  file_->name() + " is a live " + std::string(row().id.name) +
@@ -29,6 +30,7 @@ std::vector<std::uint64_t> LiveBody::words_of_output(const WrittenOutput& output
 }
 
 Result<void> LiveBody::done(const WrittenOutput& output) {
+  const Turns turn(turns_);
   const std::vector<std::uint64_t> words = words_of_output(output);
   const auto done = change([&](LogRecord& record) -> Result<std::size_t> {
     record = {.op = LogOp::done, .form = file_->form(), .run = run_};
@@ -42,6 +44,7 @@ Result<void> LiveBody::done(const WrittenOutput& output) {
 }
 
 std::optional<WrittenOutput> LiveBody::output(const std::string& path) const {
+  const Turns turn(turns_);
   const auto found = outputs_.find(path);
   if (found == outputs_.end()) return {};
   return found->second;
@@ -50,8 +53,13 @@ std::optional<WrittenOutput> LiveBody::output(const std::string& path) const {
 // A run lives as long as a process holds its lock; adds of others never come to an output.
 Result<void> LiveBody::undo_dead_runs(LiveFile::Turn& turn) {
   std::vector<std::uint32_t> dead;
-  for (const auto& [run, of_run] : runs_)
-    if (!of_run.pending.empty() && run != run_ && !file_->is_running(run)) dead.push_back(run);
+  for (const auto& [run, of_run] : runs_) {
+    if (of_run.pending.empty() || run == run_) continue;
+    const auto running = file_->is_running(run);
+    // Lines of a dead run that is taken for a running one would never be printed.
+    if (!running) return running.error();
+    if (!*running) dead.push_back(run);
+  }
   for (const std::uint32_t run : dead) {
     const LogRecord record{.op = LogOp::undo, .form = file_->form(), .run = run};
     if (auto done = turn.append(record, by_call(record)); !done) return done;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -39,14 +40,15 @@ int lock(int file, off_t at, short type, int command) {
   return unless_interrupted([&] { return ::fcntl(file, command, &range); });
 }
 
-// By another open file.
-bool is_held(int file, off_t at) {
+// By another open file. Nothing: that could not be found out.
+std::optional<bool> is_held(int file, off_t at) {
   struct flock range {};
   range.l_type = F_WRLCK;
   range.l_whence = SEEK_SET;
   range.l_start = at;
   range.l_len = 1;
-  return ::fcntl(file, F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
+  if (unless_interrupted([&] { return ::fcntl(file, F_OFD_GETLK, &range); }) != 0) return {};
+  return range.l_type != F_UNLCK;
 }
 
 // Names as they are in linux/magic.h and the sources of the file systems.
@@ -227,14 +229,10 @@ void SharedFile::unlock_door() const { lock(file_.number(), door_at, F_UNLCK, F_
 
 Result<bool> SharedFile::attach_alone() const {
   const bool alone = lock(file_.number(), attached_at, F_WRLCK, F_OFD_SETLK) == 0;
+  // Whoever took itself for one of several would leave out what only the first one does.
+  if (!alone && errno != EAGAIN && errno != EACCES) return refused("locked", errno);
   if (lock(file_.number(), attached_at, F_RDLCK, F_OFD_SETLKW) != 0)
     return refused("locked", errno);
-  return alone;
-}
-
-bool SharedFile::is_alone() const {
-  const bool alone = lock(file_.number(), attached_at, F_WRLCK, F_OFD_SETLK) == 0;
-  if (alone) lock(file_.number(), attached_at, F_RDLCK, F_OFD_SETLK);
   return alone;
 }
 
@@ -244,10 +242,14 @@ Result<void> SharedFile::hold_run(std::uint32_t run) const {
   return {};
 }
 
-bool SharedFile::is_attached() const { return is_held(file_.number(), attached_at); }
+Result<bool> SharedFile::told(std::optional<bool> held) const {
+  return held ? Result<bool>(*held) : Result<bool>(refused("asked for its locks", errno));
+}
 
-bool SharedFile::is_run_held(std::uint32_t run) const {
-  return is_held(file_.number(), runs_at + run);
+Result<bool> SharedFile::is_attached() const { return told(is_held(file_.number(), attached_at)); }
+
+Result<bool> SharedFile::is_run_held(std::uint32_t run) const {
+  return told(is_held(file_.number(), runs_at + run));
 }
 
 namespace {

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -65,18 +66,18 @@ class SharedFile {
   // Attaching and detaching go one at a time, over all processes.
   Result<void> lock_door() const;
   void unlock_door() const;
-  // With the door locked: true if nobody else is attached. In any case this file is from now on.
+  // With the door locked: true if nobody else is attached. In any case this file is from now on,
+  // also if it was before.
   Result<bool> attach_alone() const;
-  // With the door locked: true if nobody but this file is attached.
-  bool is_alone() const;
   // Is anybody attached, in whatever process? Asked by a file that is not.
-  bool is_attached() const;
+  Result<bool> is_attached() const;
   // A number that only one open file holds at a time, as long as its process lives.
   Result<void> hold_run(std::uint32_t run) const;
-  bool is_run_held(std::uint32_t run) const;
+  Result<bool> is_run_held(std::uint32_t run) const;
 
  private:
   Error refused(const char* what, int number) const;
+  Result<bool> told(std::optional<bool> held) const;
 
   std::string name_;
   Access access_ = Access::read;

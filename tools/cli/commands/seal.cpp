@@ -70,8 +70,11 @@ Exit run(const SealFlags& flags, Messages& messages) {
   Report report;
   describe(report, sealed.set, FactsFrom::adds);
   describe(report, *recovery);
-  std::error_code unseen;
-  report.bytes("file_bytes", std::filesystem::file_size(path, unseen));
+  std::error_code failed;
+  const std::uint64_t bytes = std::filesystem::file_size(path, failed);
+  if (failed)
+    refuse(fmt::format("{} is sealed, but cannot be looked at: {}", path, failed.message()));
+  report.bytes("file_bytes", bytes);
   report.seconds("seconds", std::chrono::duration<double>(Clock::now() - start).count());
   print_out(flags.speech.json ? report.as_json() : report.as_text());
   return Exit::good;
