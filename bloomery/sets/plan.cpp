@@ -1,24 +1,13 @@
 #include <bloomery/detail/sets/plan.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <string>
-#include <system_error>
 
 #include <bloomery/detail/bits/block.hpp>
 
 namespace bloomery::inline v0::detail {
-namespace {
-
-std::string text_of(double rate) {
-  char text[32];
-  const auto [end, error] = std::to_chars(text, text + sizeof text, rate);
-  return error == std::errc{} ? std::string(text, end) : "?";
-}
-
-}  // namespace
 
 Result<void> check_keys_and_rate(const Want& want) {
   if (want.keys == 0)
@@ -29,7 +18,7 @@ Result<void> check_keys_and_rate(const Want& want) {
                                        "useful rate; the limit is 2^50"};
   // Written so that NaN fails too.
   if (!(want.rate >= plan::lowest_rate && want.rate <= plan::highest_rate))
-    return Error{Code::impossible, "a rate of " + text_of(want.rate) +
+    return Error{Code::impossible, "a rate of " + shown_rate(want.rate) +
                                        " is not between 1e-12 and 0.5; 0.01 means one false "
                                        "positive in a hundred absent keys"};
   return {};

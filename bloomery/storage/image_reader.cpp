@@ -4,6 +4,7 @@
 //           nothing here is trusted             |  every offset is known to lie in the file
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -265,15 +266,30 @@ Result<Head> read_sealed_head(const About& about, const ImageSource& source) {
 
 // -- the mapping ----------------------------------------------------------------------------------
 
+// Gives bytes of the image: of a mapping, of a copy, or read when they are wanted. Valid until the
+// next call.
+using Fetch = std::function<Result<std::span<const std::byte>>(std::uint64_t, std::size_t)>;
+
+// At a time: so that a disk that cannot read becomes an Error here and not a signal at the first
+// question, and what is read in pieces needs no more memory than this.
+constexpr std::size_t piece_bytes = 64 * chunk_bytes;
+
+Fetch within(std::span<const std::byte> image) {
+  return [image](std::uint64_t offset, std::size_t length) -> Result<std::span<const std::byte>> {
+    return image.subspan(offset, length);
+  };
+}
+
 // Between the regions and behind the last one.
-Result<void> check_padding(const About& about, const Layout& layout,
-                           std::span<const std::byte> image) {
+Result<void> check_padding(const About& about, const Layout& layout, const Fetch& fetch) {
   std::vector<Region> regions = {layout.directory, layout.table};
   regions.insert(regions.end(), layout.payloads.begin(), layout.payloads.end());
   regions.push_back({layout.file_bytes, 0});
   std::uint64_t at = directory_at;
   for (const Region& region : regions) {
-    if (!all_zero(image.subspan(at, region.offset - at)))
+    const auto padding = fetch(at, static_cast<std::size_t>(region.offset - at));
+    if (!padding) return padding.error();
+    if (!all_zero(*padding))
       return about.damaged("the padding before byte " + std::to_string(region.offset) +
                            " is not zero");
     at = region.end();
@@ -281,30 +297,41 @@ Result<void> check_padding(const About& about, const Layout& layout,
   return {};
 }
 
-// Of a mapping four mebibytes are loaded at a time, so that a disk that cannot read becomes an
-// Error here and not a signal at the first question.
-Result<void> check_chunks(const About& about, const ImageSource* mapped, const Head& head,
-                          std::span<const std::byte> image) {
-  constexpr std::size_t piece_bytes = 64 * chunk_bytes;
-  const std::byte* next_sum = image.data() + head.layout.table.offset;
+// The chunks of one piece, of which the first has this number; `offset` is where it lies.
+Result<void> check_piece(const About& about, const Head& head, std::span<const std::byte> piece,
+                         std::uint64_t offset, std::uint64_t chunk,
+                         std::span<const std::byte> table) {
+  for (std::size_t at = 0; at < piece.size(); at += chunk_bytes, ++chunk) {
+    const auto length = std::min<std::size_t>(chunk_bytes, piece.size() - at);
+    std::uint64_t sum = 0;
+    std::memcpy(&sum, table.data() + chunk * sizeof sum, sizeof sum);
+    if (chunk_sum(piece.subspan(at, length), head.block.uuid, chunk) != sum)
+      return about.damaged("the " + std::to_string(length) + " bytes from byte " +
+                           std::to_string(offset + at) + " on do not match their checksum");
+  }
+  return {};
+}
+
+Result<void> check_chunks(const About& about, const Head& head, const Fetch& fetch,
+                          std::span<const std::byte> table) {
   std::uint64_t chunk = 0;
   for (const Region& payload : head.layout.payloads) {
-    const auto bytes = image.subspan(payload.offset, payload.length);
-    for (std::size_t at = 0; at < bytes.size(); at += chunk_bytes, ++chunk, next_sum += 8) {
-      if (mapped != nullptr && at % piece_bytes == 0) {
-        const auto piece = bytes.subspan(at, std::min(piece_bytes, bytes.size() - at));
-        if (auto done = mapped->load(piece); !done) return done.error();
-      }
-      const auto length = std::min<std::size_t>(chunk_bytes, bytes.size() - at);
-      std::uint64_t sum = 0;
-      std::memcpy(&sum, next_sum, sizeof sum);
-      if (chunk_sum(bytes.subspan(at, length), head.block.uuid, chunk) != sum)
-        return about.damaged("the " + std::to_string(length) + " bytes from byte " +
-                             std::to_string(payload.offset + at) +
-                             " on do not match their checksum");
+    for (std::uint64_t at = 0; at < payload.length; at += piece_bytes) {
+      const auto length =
+          static_cast<std::size_t>(std::min<std::uint64_t>(piece_bytes, payload.length - at));
+      const auto piece = fetch(payload.offset + at, length);
+      if (!piece) return piece.error();
+      if (auto sound = check_piece(about, head, *piece, payload.offset + at, chunk, table); !sound)
+        return sound.error();
+      chunk += (length + chunk_bytes - 1) / chunk_bytes;
     }
   }
   return {};
+}
+
+Result<void> check_table(const About& about, const Head& head, std::span<const std::byte> table) {
+  if (xxh3_64(table.data(), table.size(), 0) == head.block.table_sum) return {};
+  return about.damaged("its chunk table does not match its checksum");
 }
 
 Result<Memory> read_checked(const About& about, const ImageSource& source, const Head& head,
@@ -317,12 +344,17 @@ Result<Memory> read_checked(const About& about, const ImageSource& source, const
   const auto table = bytes.subspan(head.layout.table.offset, head.layout.table.length);
   if (!copied)
     if (auto done = source.load(table); !done) return done.error();
-  if (xxh3_64(table.data(), table.size(), 0) != head.block.table_sum)
-    return about.damaged("its chunk table does not match its checksum");
-  if (auto sound = check_padding(about, head.layout, bytes); !sound) return sound.error();
-  if (whole)
-    if (auto sound = check_chunks(about, copied ? nullptr : &source, head, bytes); !sound)
-      return sound.error();
+  if (auto sound = check_table(about, head, table); !sound) return sound.error();
+  if (auto sound = check_padding(about, head.layout, within(bytes)); !sound) return sound.error();
+  if (!whole) return image;
+  const Fetch loaded = [&](std::uint64_t offset,
+                           std::size_t length) -> Result<std::span<const std::byte>> {
+    const auto piece = bytes.subspan(offset, length);
+    if (!copied)
+      if (auto done = source.load(piece); !done) return done.error();
+    return piece;
+  };
+  if (auto sound = check_chunks(about, head, loaded, table); !sound) return sound.error();
   return image;
 }
 
@@ -377,14 +409,55 @@ Result<Image> image_from(const std::string& name, const ImageSource& source,
   return image;
 }
 
+namespace {
+
+VerifiedImage verified(const Head& head, const ImageSource& source, Parts parts) {
+  VerifiedImage image{.bytes = source.size_bytes(),
+                      .parts = std::move(parts),
+                      .rules = head.directory.rules,
+                      .uuid = head.block.uuid,
+                      .mode = head.block.mode};
+  for (const Region& payload : head.layout.payloads) image.payload_bytes += payload.length;
+  if (head.block.mode == HashMode::fast)
+    image.hasher = Hasher(head.block.seed);
+  else if (head.directory.key)
+    image.hasher = Hasher::hardened(*head.directory.key);
+  return image;
+}
+
+}  // namespace
+
 Result<VerifiedImage> verified_from(const std::string& name, const ImageSource& source) {
   const About about{name};
   auto head = read_sealed_head(about, source);
   if (!head) return head.error();
   const auto memory = read_checked(about, source, *head, {});
   if (!memory) return memory.error();
-  return VerifiedImage{source.size_bytes(), parts_in(*head, *memory),
-                       std::move(head->directory.rules)};
+  return verified(*head, source, parts_in(*head, *memory));
+}
+
+Result<VerifiedImage> verified_in_pieces(const std::string& name, const ImageSource& source) {
+  const About about{name};
+  auto head = read_sealed_head(about, source);
+  if (!head) return head.error();
+  const auto read = [&](std::uint64_t offset, std::size_t length,
+                        std::vector<std::byte>& room) -> Result<std::span<const std::byte>> {
+    room.resize(length);
+    if (auto done = source.read(offset, room); !done) return done.error();
+    return std::span<const std::byte>(room);
+  };
+  std::vector<std::byte> table_room;
+  const Region& place = head->layout.table;
+  const auto table = read(place.offset, static_cast<std::size_t>(place.length), table_room);
+  if (!table) return table.error();
+  if (auto sound = check_table(about, *head, *table); !sound) return sound.error();
+  std::vector<std::byte> room;
+  const Fetch fetch = [&](std::uint64_t offset, std::size_t length) {
+    return read(offset, length, room);
+  };
+  if (auto sound = check_padding(about, head->layout, fetch); !sound) return sound.error();
+  if (auto sound = check_chunks(about, *head, fetch, *table); !sound) return sound.error();
+  return verified(*head, source, std::move(head->directory.parts));
 }
 
 Result<LiveHead> live_head_from(const std::string& name, const ImageSource& source,
@@ -406,9 +479,9 @@ Result<void> check_image_bytes(const std::string& name, const ImageHead& head,
                                std::span<const std::byte> image, bool summed) {
   const About about{name};
   const auto table = image.subspan(head.layout.table.offset, head.layout.table.length);
-  if (summed && xxh3_64(table.data(), table.size(), 0) != head.block.table_sum)
-    return about.damaged("its chunk table does not match its checksum");
-  return check_padding(about, head.layout, image);
+  if (summed)
+    if (auto sound = check_table(about, head, table); !sound) return sound.error();
+  return check_padding(about, head.layout, within(image));
 }
 
 Result<bool> is_live_image(const ImageSource& source) {

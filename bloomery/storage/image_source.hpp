@@ -44,6 +44,9 @@ class BytesSource final : public ImageSource {
 Result<Image> image_from(const std::string& name, const ImageSource& source,
                          const OpenOptions& options);
 Result<VerifiedImage> verified_from(const std::string& name, const ImageSource& source);
+// The same checks with a few megabytes of memory and never the whole: the parts have no payload, so
+// that whether they fit each other is not known.
+Result<VerifiedImage> verified_in_pieces(const std::string& name, const ImageSource& source);
 // All that is known of an image before its payloads are looked at, and found sound.
 struct ImageHead {
   Superblock block;

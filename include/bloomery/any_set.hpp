@@ -76,10 +76,14 @@ struct KindRow {
   bool keeps_copies;  // a key that is added twice must be removed twice
   bool built;         // from all its keys at once, and never added to
   bool two_lists;     // from keys that match and keys that do not at once, and never added to
+  bool merges;        // two sets of the same shape can be united
   bool in_place;      // live: adds only set bits, in bytes that any number of processes share
   // Bytes and rate of a set of this kind for this want; completes a want that has memory.
   Result<Want> (*complete)(Want);
   Result<std::uint64_t> (*planned_bytes)(const Want&);
+  // A set of this complete want after so many different keys were added; of kinds that are built
+  // from all their keys, or keep integers as themselves, up to the number of their plan.
+  Result<detail::Grown> (*grown)(const Want&, std::uint64_t keys);
 };
 
 // Hashed texts: 64 or 128 bits each, as the kind of the set takes them; the other list is empty.

@@ -119,6 +119,10 @@ struct VerifiedImage {
   std::uint64_t bytes = 0;  // of the file
   detail::Parts parts = {};
   KeyRules rules = {};
+  Uuid uuid = {};
+  HashMode mode = HashMode::fast;
+  std::uint64_t payload_bytes = 0;    // of all its parts
+  std::optional<Hasher> hasher = {};  // nothing: hardened, and the secret key is elsewhere
 };
 // Checks every byte, but needs no secret key. Whether the parts fit each other, AnySet::from_parts
 // knows.

@@ -1,10 +1,10 @@
 // One instance of the engine: texts in, a reply out. Knows neither page nor worker, so that tests run
 // it in node.
 //
-//    const core = await Core.make(bytes, { read: (offset, length) => Uint8Array })
+//    const core = await Core.make(bytes, { read: (file, offset, length) => Uint8Array })
 //    core.ask("plan", { keys: "10M", rate: "1%" })      { ok: {...}, json: "..." } or { error: "..." }
 //
-// `read` lends it the bytes of a file, `progress` hears how far it is.
+// `read` lends it the bytes of its files (0, and 1 where two are compared), `progress` hears how far it is.
 // An exception of ask is the end of this instance: no memory, or a bug.
 
 const encoder = new TextEncoder();
@@ -64,9 +64,9 @@ function importsOf(module, memory, outside) {
     wasi_snapshot_preview1: wasi(memory),
     engine: {
       // 0: done. The file may have gone, or been changed, since it was chosen.
-      read: (offset, into, length) => {
+      read: (number, offset, into, length) => {
         try {
-          const bytes = outside.read(offset, length);
+          const bytes = outside.read(number, offset, length);
           if (bytes.length !== length) return 1;
           new Uint8Array(memory().buffer, into, length).set(bytes);
           return 0;

@@ -4,10 +4,10 @@
 
 import wasmText from "#wasm";
 import workerText from "#worker";
+import { bytesOf } from "./unpack.js";
 
 async function unpacked(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
@@ -39,14 +39,14 @@ class Service {
     return worker;
   }
 
-  ask(verb, values, { file, progress, signal } = {}) {
+  ask(verb, values, { files, progress, signal } = {}) {
     if (signal?.aborted) return Promise.reject(aborted());
     this.worker ??= this.start();
     const id = ++this.count;
     return new Promise((take, refuse) => {
       this.waiting.set(id, { take, refuse, progress });
       signal?.addEventListener("abort", () => { if (this.waiting.has(id)) this.end(aborted()); }, { once: true });
-      this.worker.postMessage({ id, verb, values, file });
+      this.worker.postMessage({ id, verb, values, files });
     });
   }
 
@@ -65,18 +65,21 @@ class OpenFile {
     this.name = file.name;
     this.bytes = file.size;
     this.service = engine.then(({ wasm, place }) => new Service(wasm, place));
-    this.isOpen = false;
   }
 
   async job(verb, values, watching = {}) {
     const service = await this.service;
-    return service.ask(verb, { name: this.name, bytes: this.bytes, ...values }, { ...watching, file: this.file });
+    return service.ask(verb, { name: this.name, bytes: this.bytes, ...values }, { ...watching, files: [this.file] });
   }
 
+  /** Whole, if the browser gives the memory; else in pieces. */
   async inspect(watching) {
-    const reply = await this.job("inspect", {}, watching);
-    delete reply.json;
-    return reply;
+    try {
+      return await this.job("inspect", {}, watching);
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      return this.job("inspect", { pieces: "yes" }, watching);
+    }
   }
 
   picture({ rows, columns }, watching) {
@@ -112,8 +115,18 @@ class Engine {
   curves(want) { return this.ask("curves", want); }
   open(file) { return new OpenFile(this.ready, file); }
 
+  /** In a worker of its own, which gives both their memory back. */
   async compare(one, other) {
-    return { error: "Comparing two files is not possible in this build." };
+    const { wasm, place } = await this.ready;
+    const service = new Service(wasm, place);
+    const values = { name: one.name, bytes: one.size, other_name: other.name, other_bytes: other.size };
+    try {
+      return await service.ask("compare", values, { files: [one, other] });
+    } catch {
+      return { error: `${one.name} and ${other.name} are too large to be compared here; 'bloomery merge union' says whether they can be merged` };
+    } finally {
+      service.end();
+    }
   }
 
   async close() {

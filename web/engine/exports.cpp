@@ -31,9 +31,15 @@ struct Verb {
   Answer (*answer)(const Request&);
 };
 constexpr Verb verbs[] = {
-    {"about", about},
-    {"plan", plan},
-    {"planNodes", plan_nodes},
+    {"about", about},           {"plan", plan},
+    {"planNodes", plan_nodes},  {"growth", growth},
+    {"curves", curves},         {"lines", lines},
+    {"inspect", inspect},       {"ask", ask},
+    {"compare", compare},       {"picture", picture},
+    {"play.make", play_make},   {"play.add", play_add},
+    {"play.ask", play_ask},     {"play.remove", play_remove},
+    {"play.fill", play_fill},   {"play.findFalse", play_find_false},
+    {"play.state", play_state},
 };
 
 Answer answer(std::span<const std::byte> bytes) {

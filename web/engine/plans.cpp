@@ -4,13 +4,13 @@
 #include <tools/cli/plans/nodes_report.hpp>
 #include <tools/cli/plans/plan_report.hpp>
 
+#include "cells.hpp"
 #include "verbs.hpp"
 #include "wants.hpp"
 
 namespace bloomery::web {
 namespace {
 
-// Those of which a few hundred cells can be shown one by one (play.cpp).
 std::string facts_of(const KindRow& row) {
   Object facts;
   facts.set("kind", row.id.name);
@@ -22,6 +22,8 @@ std::string facts_of(const KindRow& row) {
   facts.set("forgets", row.forgets);
   facts.set("built", row.built);
   facts.set("two_lists", row.two_lists);
+  facts.set("merges", row.merges);
+  facts.set("playable", playable(row));
   return facts.text();
 }
 

@@ -1,25 +1,25 @@
-// A worker of the engine: answers what the page posts, one after the other. `file` is what `read` of
-// core.js reads from.
+// A worker of the engine: answers what the page posts, one after the other. From `files` the engine
+// reads.
 //
-//    page -> worker   {wasm}  once;  {id, verb, values, file?}
+//    page -> worker   {wasm}  once;  {id, verb, values, files?}
 //    worker -> page   {id, reply};  {id, progress: [done, all]};  {id, failed: sentence}
 
 import { Core } from "./core.js";
 
 let wasm;
 let core;
-let file;
+let files = [];
 let current = 0;
 
 const reader = new FileReaderSync();
 const outside = {
-  read: (offset, length) => new Uint8Array(reader.readAsArrayBuffer(file.slice(offset, offset + length))),
+  read: (number, offset, length) => new Uint8Array(reader.readAsArrayBuffer(files[number].slice(offset, offset + length))),
   progress: (done, all) => postMessage({ id: current, progress: [done, all] }),
 };
 
-async function answer({ id, verb, values, file: lent }) {
+async function answer({ id, verb, values, files: lent }) {
   current = id;
-  if (lent) file = lent;
+  if (lent) files = lent;
   try {
     core ??= await Core.make(wasm, outside);
     postMessage({ id, reply: core.ask(verb, values) });

@@ -114,29 +114,6 @@ namespace detail {
 template <class K>
 inline constexpr bool takes_ordinals = std::same_as<typename K::Input, Ordinal>;
 
-template <class K>
-inline constexpr KindRow row_of{
-    .id = K::id,
-    .input = takes_ordinals<K> ? InputForm::ordinal : InputForm::hashed,
-    .exact = Exact<K>,
-    .whole_hashes = WholeHashes<K>,
-    .wide_hashes = std::same_as<typename K::Input, WideHash>,
-    .grows = !Kind<K> && !TwoListed<K>,
-    .removes = Removable<K>,
-    .counts = Countable<K>,
-    .forgets = Forgetting<K>,
-    .keeps_copies = Removable<K>&& Bounded<K>,
-    .built = Buildable<K>,
-    .two_lists = TwoListed<K>,
-    .in_place = InPlace<K>,
-    .complete = [](Want want) { return complete<K>(want); },
-    .planned_bytes = [](const Want& want) -> Result<std::uint64_t> {
-      const auto shape = K::plan(want);
-      if (!shape) return shape.error();
-      return K::bytes(*shape);
-    },
-};
-
 inline Error wrong_input(std::string_view kind, const char* wanted) {
   return {Code::mismatch, "a " + std::string(kind) + " set takes " + wanted};
 }

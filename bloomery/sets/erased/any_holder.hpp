@@ -2,6 +2,7 @@
 // with the reason and the alternative. For any_set.cpp only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,46 @@ inline std::string foldable_kinds() {
     text.append(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ").append(names[i]);
   return text;
 }
+
+// What KindRow::grown tells.
+template <class K>
+Result<Grown> grown_of(Want want, std::uint64_t keys) {
+  if constexpr (requires { K::grown(want, keys); }) {
+    return K::grown(want, keys);
+  } else {
+    if constexpr (WholeHashes<K>) want.keys = std::max(want.keys, keys);
+    const auto shape = K::plan(want);
+    if (!shape) return shape.error();
+    std::uint64_t held = keys;
+    if constexpr (requires { K::most_held(*shape, keys); }) held = K::most_held(*shape, keys);
+    return Grown{K::bytes(*shape), K::expected_rate(*shape, Forgetting<K> ? keys : held), held};
+  }
+}
+
+template <class K>
+inline constexpr KindRow row_of{
+    .id = K::id,
+    .input = takes_ordinals<K> ? InputForm::ordinal : InputForm::hashed,
+    .exact = Exact<K>,
+    .whole_hashes = WholeHashes<K>,
+    .wide_hashes = std::same_as<typename K::Input, WideHash>,
+    .grows = !Kind<K> && !TwoListed<K>,
+    .removes = Removable<K>,
+    .counts = Countable<K>,
+    .forgets = Forgetting<K>,
+    .keeps_copies = Removable<K>&& Bounded<K>,
+    .built = Buildable<K>,
+    .two_lists = TwoListed<K>,
+    .merges = Uniting<K>,
+    .in_place = InPlace<K>,
+    .complete = [](Want want) { return complete<K>(want); },
+    .planned_bytes = [](const Want& want) -> Result<std::uint64_t> {
+      const auto shape = K::plan(want);
+      if (!shape) return shape.error();
+      return K::bytes(*shape);
+    },
+    .grown = [](const Want& want, std::uint64_t keys) { return grown_of<K>(want, keys); },
+};
 
 template <class K>
 struct Holder : AnySet::Body {

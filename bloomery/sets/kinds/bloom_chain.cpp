@@ -45,6 +45,22 @@ Result<BloomChain::Shape> BloomChain::plan(const Want& want) {
   return BlockedBloom::plan(link_want(want, 0));
 }
 
+Result<Grown> BloomChain::grown(const Want& want, std::uint64_t keys) {
+  Grown grown{.held = keys};
+  double missed = 1;  // the chance that no link matches an absent key
+  for (std::size_t link = 0; link == 0 || (keys > 0 && link < most_links); ++link) {
+    const Want part = link_want(want, link);
+    const auto shape = BlockedBloom::plan(part);
+    if (!shape) return shape.error();
+    const std::uint64_t held = std::min(keys, part.keys);
+    keys -= held;
+    grown.bytes += bytes(*shape);
+    missed *= 1 - BlockedBloom::expected_rate(*shape, held);
+  }
+  grown.rate = 1 - missed;
+  return grown;
+}
+
 Result<BloomChain> BloomChain::make(const Want& asked) {
   Want want = asked;
   const auto first = plan(want);

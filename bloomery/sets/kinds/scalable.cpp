@@ -69,6 +69,9 @@ double entries_among(const QuotientTable::Lengths& held, unsigned quotient_bits)
   return entries;
 }
 
+// The room of the table after one with this much.
+constexpr std::uint64_t next_room(std::uint64_t room) { return room + room * 3 / 20 + 1; }
+
 unsigned longest_of(const QuotientTable::Lengths& held) {
   unsigned longest = 64;
   while (longest > 0 && held[longest] == 0) --longest;
@@ -258,7 +261,7 @@ Result<void> Scalable::grow() {
     return Error{Code::full,
                  "the keys of the scalable set crowd in one place: their hashes are not well "
                  "mixed"};
-  return lay_out(table_.held(), room_ + room_ * 3 / 20 + 1, shape().quotient_bits,
+  return lay_out(table_.held(), next_room(room_), shape().quotient_bits,
                  [&](QuotientTable& table) { return QuotientTable::pour(table_, table); });
 }
 
@@ -305,6 +308,20 @@ Result<void> Scalable::clear() {
   room_ = room(*first);
   adds_ = 0;
   return {};
+}
+
+Result<Grown> Scalable::grown(const Want& want, std::uint64_t keys) {
+  auto shape = plan(want);
+  if (!shape) return shape.error();
+  Lengths held{};
+  for (std::uint64_t has = 0;;) {
+    const std::uint64_t most = std::min(keys, room(*shape));
+    held[shape->quotient_bits + shape->field_bits - 1] += most - has;
+    has = most;
+    if (has == keys) return Grown{bytes(*shape), QuotientTable::covered(held), keys};
+    shape = plan_next(held, want.rate, next_room(room(*shape)), shape->quotient_bits);
+    if (!shape) return shape.error();
+  }
 }
 
 Error Scalable::full_error() const {

@@ -1,8 +1,6 @@
 // bloomery info: what a set file is, how full it is, and what its answers are worth.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -72,45 +70,6 @@ Examples:
   bloomery info --measure=10M seen.bloom
 )";
 
-std::string hexadecimal(const Uuid& uuid) {
-  std::string text;
-  for (std::size_t i = 0; i < uuid.size(); ++i)
-    text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-  return text;
-}
-
-void describe_keys(Report& report, const SetFile& file) {
-  const AnySet& set = file.set;
-  if (set.input() == InputForm::hashed) {
-    if (set.hasher().mode() == HashMode::fast)
-      report.count("seed", set.hasher().seed());
-    else
-      report.text("secret_key", file.key_is_elsewhere ? "in a key file"
-                                : file.remote         ? "on the server"
-                                                      : "in the set file");
-  }
-  report.text("key_form", std::string(name_of(set.rules().form)));
-  if (set.input() == InputForm::hashed)
-    report.text("crlf", set.rules().strip_cr ? "strip" : "keep");
-  if (!set.rules().normalisation.empty()) report.text("normalisation", set.rules().normalisation);
-  if (!set.rules().made_from.empty()) report.text("made_from", set.rules().made_from);
-}
-
-// The facts are written for people; those that are numbers are numbers in the report.
-void describe_shape(Report& report, const AnySet& set) {
-  for (const auto& [words, value] : set.shape_facts()) {
-    std::string name = words;
-    std::replace(name.begin(), name.end(), ' ', '_');
-    std::uint64_t number = 0;
-    const char* const end = value.data() + value.size();
-    const auto read = std::from_chars(value.data(), end, number);
-    if (read.ec == std::errc{} && read.ptr == end)
-      report.count("shape_" + name, number);
-    else
-      report.text("shape_" + name, value);
-  }
-}
-
 // What --measure and --seed say, read before the file: a wrong argument is reported first.
 struct MeasureOrder {
   bool wanted = false;
@@ -178,22 +137,18 @@ Exit run(const InfoFlags& flags, Messages& messages) {
   Report report;
   describe(report, set);
   if (order.wanted) measure(report, set, order, flags, messages);
-  describe_room(report, set);
-  report.flag("overfull", set.overfull());
-  // The shape of an exact map is its range.
-  if (!set.range()) describe_shape(report, set);
-  if (const auto stuck = set.stuck()) report.count("stuck_counters", *stuck);
-  if (const auto range = set.range())
-    report.text("range", fmt::format("{}..{}", range->low, range->high));
-  describe_keys(report, file);
+  describe_inside(report, set);
+  describe_keys(report, set,
+                file.key_is_elsewhere ? "in a key file"
+                : file.remote         ? "on the server"
+                                      : "in the set file");
   if (file.remote) {
     describe_remote(report, *file.remote);
   } else {
     std::error_code failed;
     const std::uint64_t bytes = std::filesystem::file_size(flags.set, failed);
     if (failed) refuse(fmt::format("{} cannot be looked at: {}", flags.set, failed.message()));
-    report.bytes("file_bytes", bytes);
-    report.text("uuid", hexadecimal(file.uuid));
+    describe_file(report, bytes, file.uuid);
     if (is_live_set(flags.set)) describe_live(report, flags.set);
   }
   print_out(flags.speech.json ? report.as_json() : report.as_text());

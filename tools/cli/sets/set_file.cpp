@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <fstream>
-#include <limits>
 
 #include <bloomery/live.hpp>
 #include <bloomery/text/decompress.hpp>
@@ -33,20 +31,8 @@ std::string codec_of(const std::string& path) {
 }  // namespace
 
 void refuse_file(const std::string& path, const Error& error) {
-  if (error.code == Code::not_ours) {
-    const std::string codec = codec_of(path);
-    const std::string set =
-        codec.empty()
-            ? ""
-            : fmt::format("it is compressed ({}): decompress it first if it is a set file; ",
-                          codec);
-    throw Failure(Error{error.code, fmt::format("{}; {}'bloomery build -o F {}' makes a set of a "
-                                                "list of lines",
-                                                error.sentence, set, path)});
-  }
-  // Library sentences about an image may name the file already.
-  if (error.sentence.find(path) != std::string::npos) throw Failure(error);
-  throw Failure(Error{error.code, fmt::format("{}: {}", path, error.sentence)});
+  throw Failure(
+      file_error(path, error, error.code == Code::not_ours ? codec_of(path) : std::string()));
 }
 
 namespace {
@@ -154,47 +140,8 @@ void warn_if_overfull(const AnySet& set, const std::string& path, Messages& mess
       print_count(set.capacity()), print_rate(measured(set).rate_now())));
 }
 
-std::string hash_name(const AnySet& set) {
-  if (set.input() == InputForm::ordinal) return "none";
-  return set.hasher().mode() == HashMode::hardened ? "siphash-1-3" : "xxh3-64";
-}
-
 void describe(Report& report, const AnySet& set, FactsFrom from) {
-  const bool bits = from == FactsFrom::bits;
-  const auto keys = static_cast<double>(set.adds());
-  report.text("kind", std::string(set.kind().name));
-  report.count("keys", set.adds());
-  if (bits) {
-    const double estimated = measured(set).estimate();
-    if (std::isfinite(estimated))
-      report.count("keys_estimated", static_cast<std::uint64_t>(std::llround(estimated)));
-    else
-      report.real("keys_estimated", estimated);
-  }
-  report.count("capacity", set.capacity());
-  report.bytes("bytes", set.bytes());
-  report.real("bits_per_key", keys > 0 ? static_cast<double>(set.bytes()) * 8 / keys
-                                       : std::numeric_limits<double>::quiet_NaN());
-  if (bits) report.real("fill", set.fill_ratio());
-  report.rate("rate_asked", set.rate_asked());
-  report.rate("rate_now", bits ? set.rate_now() : set.expected_rate_now());
-  report.text("hash", hash_name(set));
-  report.flag("hardened",
-              set.input() == InputForm::hashed && set.hasher().mode() == HashMode::hardened);
-  if (const auto lists = set.lists()) {
-    report.count("allowed", lists->allowed);
-    report.count("exceptions", lists->exceptions);
-  }
-}
-
-void describe_room(Report& report, const AnySet& set) {
-  const std::uint64_t keys = set.adds();
-  if (AnySet::find_row(set.kind().name)->grows)
-    report.real("room_left", std::numeric_limits<double>::infinity());
-  else if (set.lists())  // what is built from two lists takes no more
-    report.count("room_left", 0);
-  else
-    report.count("room_left", set.capacity() > keys ? set.capacity() - keys : 0);
+  describe_set(report, from == FactsFrom::bits ? measured(set) : set, from);
 }
 
 }  // namespace bloomery::cli

@@ -12,6 +12,7 @@
 #include <tools/cli/flags/flags.hpp>
 #include <tools/cli/report/messages.hpp>
 #include <tools/cli/report/report.hpp>
+#include <tools/cli/report/set_report.hpp>
 
 #include "mapped_set.hpp"
 
@@ -64,16 +65,7 @@ const AnySet& measured(const AnySet& set);
 // For those who ask a set that they did not fill.
 void warn_if_overfull(const AnySet& set, const std::string& path, Messages& messages);
 
-// "xxh3-64", "siphash-1-3", or "none" for exact maps.
-std::string hash_name(const AnySet& set);
-
-// What build and info both tell: kind, keys, keys_estimated, capacity, bytes, bits_per_key, fill,
-// rate_asked, rate_now, hash, hardened; of a cascade allowed and exceptions. bits_per_key counts
-// the keys that are in the set. From adds: what can be told without reading the set; no
-// keys_estimated and no fill then, and rate_now by the formula.
-enum class FactsFrom { bits, adds };
+// set_report.hpp, of a set that may have to be measured first.
 void describe(Report& report, const AnySet& set, FactsFrom from = FactsFrom::bits);
-// room_left: keys until it is as full as planned; infinite for what grows.
-void describe_room(Report& report, const AnySet& set);
 
 }  // namespace bloomery::cli

@@ -33,6 +33,13 @@ struct KindId {
   friend constexpr bool operator==(const KindId&, const KindId&) = default;
 };
 
+// What a set becomes when it is given more keys than it was planned for, by its plan.
+struct Grown {
+  std::uint64_t bytes = 0;
+  double rate = 0;
+  std::uint64_t held = 0;  // of the keys that were given: fewer where it is full or forgets
+};
+
 enum class Added {
   seen = 0,   // there before, or (approximate kinds) a false positive
   fresh = 1,  // surely new

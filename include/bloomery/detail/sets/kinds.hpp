@@ -70,6 +70,12 @@ concept Exclusive = requires(Body<K> body) {
   body.exclusive(body);
 };
 
+// Two sets of the same shape become one.
+template <class K>
+concept Uniting = requires(Body<K> body) {
+  body.unite(body);
+};
+
 // Can be emptied. What is built from all its keys cannot begin empty, and is built again instead.
 template <class K>
 concept Clearable = requires(Body<K> body) {

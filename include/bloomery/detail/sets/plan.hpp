@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <string>
 #include <string_view>
 
 #include <bloomery/error.hpp>
@@ -24,6 +25,9 @@ namespace bloomery::inline v0::detail {
 
 // Refuses keys and rates that no approximate set can have; the sentence says what to write.
 Result<void> check_keys_and_rate(const Want& want);
+// A rate as a sentence names it, in the fewest digits that are the same number. A file of its own:
+// where std::to_chars of a double brings 100 KB of tables, a program has another.
+std::string shown_rate(double rate);
 // Refuses ranges that end before they begin or hold more than 2^widest integers.
 Result<void> check_range(const Range& range, unsigned widest);
 // Refuses a payload that is not just as long as the shape says; `kind` names it in the sentence.

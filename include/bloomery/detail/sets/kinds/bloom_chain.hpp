@@ -48,6 +48,8 @@ class BloomChain {
   // The first link.
   static Result<Shape> plan(const Want& want);
   static std::uint64_t bytes(const Shape& shape) { return BlockedBloom::bytes(shape); }
+  // What a chain of this want has become with so many keys, by the plans of its links.
+  static Result<Grown> grown(const Want& want, std::uint64_t keys);
 
   // keys: how many are expected (0: start small). rate: kept, whatever comes, until overfull().
   // memory_bytes: the chain does not grow beyond it.

@@ -100,6 +100,11 @@ class Cuckoo {
     return -std::expm1(-2 * held / (static_cast<double>(shape.buckets) * fingerprints(shape)));
   }
 
+  // Of so many keys: at 96 or 97 % of its places it takes no more.
+  static std::uint64_t most_held(const Shape& shape, std::uint64_t keys) {
+    return std::min(keys, shape.buckets * places / 100 * 96);
+  }
+
   Cuckoo(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape),
         packed_(shape.fingerprint_bits),

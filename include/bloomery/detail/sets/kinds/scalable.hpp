@@ -56,6 +56,9 @@ class Scalable {
   static Result<Shape> plan_next(const Lengths& held, double rate, std::uint64_t room_wanted,
                                  unsigned quotient_bits);
 
+  // What a set of this want has become with so many keys, by the plans of its tables.
+  static Result<Grown> grown(const Want& want, std::uint64_t keys);
+
   // keys: how many are expected (0: start small). rate: kept, whatever comes, until overfull().
   // memory_bytes: a hard cap, also for the two tables while it grows.
   static Result<Scalable> make(const Want& want);

@@ -111,6 +111,12 @@ class WindowBloom {
     return 1 - std::pow(1 - of_full, static_cast<double>(full)) * (1 - of_last);
   }
 
+  // Of so many keys, the last: those of both generations.
+  static std::uint64_t most_held(const Shape& shape, std::uint64_t keys) {
+    if (keys <= shape.share * generations) return keys;
+    return shape.share + (keys - 1) % shape.share + 1;
+  }
+
   WindowBloom(const Shape& shape, std::span<std::byte> lent)
       : shape_(shape),
         round_(round_of(std::min(shape.probes, 8U))),
