@@ -2,9 +2,10 @@
 //
 //    live_writer FILE KIND WRITER SEED BATCHES KEYS_A_BATCH none|interval|every LOG_BYTES
 //
-// Makes the file if it is not there.
+// Makes the file if it is not there. Told to end (SIGTERM), it closes it after a batch.
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -50,7 +51,10 @@ Result<std::size_t> add(AnySet& set, const std::vector<std::uint64_t>& keys,
 
 }  // namespace
 
+volatile std::sig_atomic_t is_told_to_end = 0;
+
 int main(int argc, char** argv) {
+  std::signal(SIGTERM, [](int) { is_told_to_end = 1; });
   if (argc != 9) return fail({Code::bad_input, "eight arguments are needed"});
   const std::string path = argv[1], kind = argv[2], durability = argv[7];
   const std::uint64_t seed = std::strtoull(argv[4], nullptr, 10);
@@ -70,10 +74,13 @@ int main(int argc, char** argv) {
   if (live->recovery().sync_failed) say("recovered from a failed sync\n");
   const auto room = std::make_unique<bool[]>(keys_a_batch);
   const std::span<bool> fresh(room.get(), keys_a_batch);
-  for (std::uint64_t batch = 0; batch < batches; ++batch) {
+  for (std::uint64_t batch = 0; batch < batches && is_told_to_end == 0; ++batch) {
     const auto added = add(live->set(), live_test::keys_of(seed, batch, keys_a_batch), fresh);
     // A set that is full stays so until this program is killed.
-    if (!added && added.error().code == Code::full) ::pause();
+    if (!added && added.error().code == Code::full) {
+      while (is_told_to_end == 0) ::usleep(1000);
+      break;
+    }
     if (!added) return fail(added.error());
     std::string line = std::string(argv[3]) + " " + std::to_string(batch) + " ";
     for (const bool one : fresh) line += one ? '1' : '0';

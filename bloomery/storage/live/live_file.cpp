@@ -372,6 +372,11 @@ Result<void> LiveFile::detach(const Mark& mark) {
   const auto alone = file_.attach_alone();
   if (left && !alone) left = alone.error();
   if (left && *alone) {
+    // One that was killed meanwhile may have left an add to others, or what it added in memory.
+    if (in_place()) Turn(*this).unlock();
+    left = make_durable(published());
+  }
+  if (left && *alone) {
     if (in_place() && published() - runtime_->start > long_log_bytes) left = checkpoint(mark);
     // A checkpoint that somebody left is finished by the next one who attaches.
     if (left && runtime_->epoch == runtime_->saved_epoch)

@@ -80,6 +80,7 @@ class RobustLock {
   RobustLock& operator=(const RobustLock&) = delete;
   void unlock();
   bool was_left() const { return was_left_; }
+  bool is_held() const { return mutex_ != nullptr; }
 
  private:
   pthread_mutex_t* mutex_;
@@ -127,6 +128,12 @@ class LiveFile {
   class Turn {
    public:
     explicit Turn(LiveFile& file);
+    // Of an add that ended between its intent and its end, the log has all keys.
+    ~Turn() {
+      if (lock_.is_held() && file_.in_place()) file_.settle_intent();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
     // What may be wrong with the file: sealed, replaced, or its disk failed.
     Result<void> check() const;
     Retired retired() const;
