@@ -16,6 +16,7 @@
 #endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -64,13 +65,28 @@ template <class... Values>
   throw Raised{};
 }
 
+// Calls into CPython where this thread may wait for the GIL. At the end of the interpreter CPython
+// up to 3.13 ends such a thread by unwinding its stack, and C++ frames on it would abort the
+// process or count references without the GIL. As CPython 3.14 does, the thread stops for ever
+// instead, and the process ends without it.
+template <class Call>
+auto stopping_at_exit(Call&& call) {
+  try {
+    return call();
+  } catch (...) {  // C functions throw nothing else
+    for (;;) pause();
+  }
+}
+
 // Lets other threads run Python while it lives. Nothing in it may touch an object of Python.
 class NoGil {
  public:
   NoGil() : state_(PyEval_SaveThread()) {}
   NoGil(const NoGil&) = delete;
   NoGil& operator=(const NoGil&) = delete;
-  ~NoGil() { PyEval_RestoreThread(state_); }
+  ~NoGil() {
+    stopping_at_exit([this] { PyEval_RestoreThread(state_); });
+  }
 
  private:
   PyThreadState* state_;

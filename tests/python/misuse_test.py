@@ -46,7 +46,7 @@ class Arrays(unittest.TestCase):
         self.refused(TypeError, "does not hold keys", 5)
         self.refused(TypeError, "does not hold keys", None)
         self.refused(TypeError, "float", [1.5])
-        self.refused(TypeError, "missing", ["a", None])
+        self.refused(TypeError, "missing", [None, "a"])
         self.refused(ValueError, "surrogates", numpy.array(["\udc80"]))
 
     def test_of_room_for_answers(self):
@@ -72,6 +72,78 @@ class Arrays(unittest.TestCase):
         seen = Set(10)
         with self.assertRaisesRegex(LookupError, "no more"):
             seen.update(keys())
+
+    def test_the_keys_before_an_error_are_in_the_set(self):
+        def fails():
+            yield from names
+            raise LookupError("no more")
+
+        for many in (2, 10_000):
+            names = [f"n{i}" for i in range(many)]
+            for keys, error in ((fails, LookupError), (lambda: [*names, None], TypeError),
+                                (lambda: [*names, "\ud800"], ValueError),
+                                (lambda: [*names, 5], bloomery.Mismatch)):
+                for kind in ("blocked", "hash-set"):
+                    for verb in (Set.update, Set.add_all):
+                        seen = Set(20_000, 1e-6, kind=kind)
+                        with self.assertRaises(error):
+                            verb(seen, keys())
+                        self.assertEqual(many, seen.count_contained(names))
+                        self.assertEqual(many, seen.adds)
+
+    def test_an_error_of_the_keys_keeps_its_cause_and_trace(self):
+        def keys():
+            yield "a"
+            try:
+                raise OSError("the cause")
+            except OSError as cause:
+                raise LookupError("no more") from cause
+
+        try:
+            Set(10).update(keys())
+            self.fail("no error")
+        except LookupError as error:
+            self.assertEqual("the cause", str(error.__cause__))
+            self.assertEqual("keys", error.__traceback__.tb_next.tb_frame.f_code.co_name)
+
+    def test_a_masked_array_with_masked_keys(self):
+        masked = numpy.ma.array([1, 2, 3], mask=[False, True, False])
+        self.refused(ValueError, "compressed", masked)
+        seen = Set(10)
+        self.assertEqual(2, seen.update(masked.compressed()))
+        self.assertEqual([True] * 3, Set(10).add_all(numpy.ma.array([1, 2, 3])).tolist())
+
+    def test_of_answers_where_the_keys_are(self):
+        keys = numpy.arange(9000, dtype="u2")
+        bits = keys.view(bool)
+        counting = Set(10, kind="counting")
+        wide = numpy.arange(9000, dtype="u8")
+        for call, given, out in ((Set(10).contains_all, keys, bits[:9000]),
+                                 (Set(10).add_all, keys, bits[9000:]),
+                                 (Set(10).contains_all, keys[1:], bits[:8999]),
+                                 (counting.counts, wide, wide),
+                                 (counting.remove_all, wide, wide.view(bool)[:9000])):
+            with self.assertRaisesRegex(ValueError, "shares its memory"):
+                call(given, out=out)
+        self.assertEqual(list(range(9000)), keys.tolist())
+        Set(10).contains_all(keys[:4500], out=bits[9000:13500])
+
+    def test_numbers_of_numpy_are_numbers(self):
+        self.assertEqual(Set(1000), Set(numpy.int64(1000)))
+        self.assertEqual(Set(1000, memory=4096), Set(1000, memory=numpy.uint32(4096)))
+        self.assertEqual((3, 9), Bitmap(numpy.int8(3), numpy.array([9, 4]).max()).range)
+        self.assertEqual(1, len(Set(numpy.array([7]))))
+        with self.assertRaisesRegex(TypeError, "not a float: give int"):
+            Set(1e6)
+        with self.assertRaisesRegex(ValueError, "whole number"):
+            Bitmap(0, 9.0)
+
+    def test_a_bool_of_numpy_is_a_bool(self):
+        for verb in (Set.add, Set.__contains__):
+            with self.assertRaisesRegex(TypeError, "a bool is not a key"):
+                verb(Set(10), numpy.bool_(True))
+        with self.assertRaisesRegex(TypeError, "a bool is not a key"):
+            Set([numpy.bool_(True)])
 
 
 class Lives(unittest.TestCase):

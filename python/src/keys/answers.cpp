@@ -34,13 +34,18 @@ Ref new_array(std::size_t n, const char* code, std::size_t item_bytes) {
 }
 
 template <class T>
-Answers<T>::Answers(PyObject* out, std::optional<std::size_t> keys) {
+Answers<T>::Answers(PyObject* out, const KeyColumn& column) {
+  const auto keys = column.size();
   if (out != nullptr && out != Py_None) {
     given_ = true;
     lend(out);
     if (keys && *keys != size_)
       raise(PyExc_ValueError, "out has room for %zd answers, and there are %zd keys",
             static_cast<Py_ssize_t>(size_), static_cast<Py_ssize_t>(*keys));
+    if (column.lies_in(view_.buf, static_cast<std::size_t>(view_.len)))
+      raise(PyExc_ValueError,
+            "out shares its memory with the keys, which the answers would overwrite: give an "
+            "array of its own");
     has_room_ = keys.has_value();
   } else if (keys) {
     make(*keys);

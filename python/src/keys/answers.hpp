@@ -6,10 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
+#include "keys/key_column.hpp"
 #include "object.hpp"
 
 namespace bloomery::python {
@@ -32,8 +32,8 @@ struct AnswerItem<std::uint64_t> {
 template <class T>
 class Answers {
  public:
-  // `out` may be None; `keys`: how many, if that is known.
-  Answers(PyObject* out, std::optional<std::size_t> keys);
+  // `out` may be None. Raised: it has no room for these keys, or is where they are read.
+  Answers(PyObject* out, const KeyColumn& column);
   Answers(const Answers&) = delete;
   Answers& operator=(const Answers&) = delete;
   ~Answers();

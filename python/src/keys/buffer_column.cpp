@@ -81,6 +81,11 @@ class BufferColumn final : public KeyColumn {
 
   std::optional<std::size_t> size() const override { return count_; }
   bool is_plain() const override { return true; }
+  bool lies_in(const void* at, std::size_t bytes) const override {
+    const auto first = reinterpret_cast<std::uintptr_t>(at);
+    const auto keys = reinterpret_cast<std::uintptr_t>(view_->view.buf);
+    return first < keys + static_cast<std::size_t>(view_->view.len) && keys < first + bytes;
+  }
   KeySpan next(std::size_t most) override {
     std::size_t n = std::min(most, count_ - done_);
     if (!rows_->in_place()) n = std::min(n, ready_keys);
@@ -146,10 +151,23 @@ std::unique_ptr<Rows> rows_of(const Py_buffer& view, std::size_t count) {
   return integer_rows(view.buf, width, is_signed);
 }
 
+// A masked array of numpy lends its items as if none were masked.
+void refuse_masked(PyObject* keys) {
+  const Ref is_masked_array(PyObject_GetAttrString(keys, "compressed"));
+  if (!is_masked_array) return PyErr_Clear();
+  const Ref mask = need(PyObject_GetAttrString(keys, "mask"));
+  const Ref some = need(PyObject_CallMethod(mask.get(), "any", nullptr));
+  const int missing = PyObject_IsTrue(some.get());
+  need(missing);
+  if (missing == 1)
+    raise(PyExc_ValueError, "the array has masked keys: give a.compressed() to leave them out");
+}
+
 }  // namespace
 
 std::unique_ptr<KeyColumn> buffer_column(PyObject* keys) {
   if (PyObject_CheckBuffer(keys) == 0) return nullptr;
+  refuse_masked(keys);
   auto owner = std::make_unique<View>();
   Py_buffer& view = owner->view;
   if (PyObject_GetBuffer(keys, &view, PyBUF_FULL_RO) < 0) {

@@ -26,6 +26,8 @@ class KeyColumn {
   virtual std::optional<std::size_t> size() const = 0;
   // True: next() touches no object of Python and may be called with the GIL free.
   virtual bool is_plain() const = 0;
+  // Are keys read from these bytes?
+  virtual bool lies_in(const void* /*at*/, std::size_t /*bytes*/) const { return false; }
   // The next keys, at least one and at most this many; valid until the next call. Empty: no more.
   virtual KeySpan next(std::size_t most) = 0;
 };

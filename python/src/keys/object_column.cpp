@@ -10,6 +10,36 @@
 namespace bloomery::python {
 namespace {
 
+// CPython 3.12 calls them old; what takes their place is not in the stable ABI of 3.11.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+// The Python error that is set, put by for later.
+class KeptError {
+ public:
+  explicit operator bool() const { return static_cast<bool>(type_); }
+  void keep() {
+    PyObject* type = nullptr;
+    PyObject* value = nullptr;
+    PyObject* trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    type_ = Ref(type);
+    value_ = Ref(value);
+    trace_ = Ref(trace);
+  }
+  [[noreturn]] void raise_again() {
+    PyErr_Restore(type_.release(), value_.release(), trace_.release());
+    throw Raised{};
+  }
+
+ private:
+  Ref type_;
+  Ref value_;
+  Ref trace_;
+};
+
+#pragma GCC diagnostic pop
+
 class ObjectColumn final : public KeyColumn {
  public:
   explicit ObjectColumn(Ref iterator) : iterator_(std::move(iterator)) {}
@@ -21,20 +51,18 @@ class ObjectColumn final : public KeyColumn {
   KeySpan next(std::size_t most) override {
     most = std::min(most, ready_keys);
     forget();
+    if (failure_) failure_.raise_again();
     if (held_back_) {
       const Ref first = std::move(held_back_);
       take(Ref::to(first.get()));
     }
-    while (held_.size() < most) {
-      Ref object(PyIter_Next(iterator_.get()));
-      if (!object) {
-        if (PyErr_Occurred() != nullptr) throw Raised{};
-        break;
+    try {
+      while (held_.size() < most && take_one()) {
       }
-      if (!take(Ref::to(object.get()))) {
-        held_back_ = std::move(object);
-        break;
-      }
+    } catch (const Raised&) {
+      // The keys before it are used first: they have left the iterator for ever.
+      if (held_.empty()) throw;
+      failure_.keep();
     }
     switch (form_) {
       case OneKey::Form::natural: return Naturals(naturals_);
@@ -45,6 +73,17 @@ class ObjectColumn final : public KeyColumn {
   }
 
  private:
+  // False: there are no more keys, or the next one begins another span.
+  bool take_one() {
+    Ref object(stopping_at_exit([this] { return PyIter_Next(iterator_.get()); }));
+    if (!object) {
+      if (PyErr_Occurred() != nullptr) throw Raised{};
+      return false;
+    }
+    if (take(Ref::to(object.get()))) return true;
+    held_back_ = std::move(object);
+    return false;
+  }
   // False: the key has another form than those before it in the span.
   bool take(Ref object) {
     const OneKey key(object.get());
@@ -71,6 +110,7 @@ class ObjectColumn final : public KeyColumn {
   }
 
   Ref iterator_;
+  KeptError failure_;      // told instead of the next span
   Ref held_back_;          // the first key of the next span
   std::vector<Ref> held_;  // what the texts lie in
   OneKey::Form form_ = OneKey::Form::natural;

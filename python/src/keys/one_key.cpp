@@ -17,11 +17,18 @@ bool is_uuid(PyObject* object) {
   return is == 1;
 }
 
+// numpy 1 lets its bool be an index.
+bool is_bool_of_numpy(PyObject* object) {
+  const Ref name = type_name(object);
+  return PyUnicode_CompareWithASCIIString(name.get(), "bool_") == 0 ||
+         PyUnicode_CompareWithASCIIString(name.get(), "bool") == 0;
+}
+
 [[noreturn]] void refuse(PyObject* object) {
   const Ref name = type_name(object);
   if (object == Py_None)
     raise(PyExc_TypeError, "None is not a key: leave missing keys out, or give text for them");
-  if (PyBool_Check(object))
+  if (PyBool_Check(object) || is_bool_of_numpy(object))
     raise(PyExc_TypeError, "a bool is not a key: give int(key) if 0 and 1 are meant");
   if (PyFloat_Check(object))
     raise(PyExc_TypeError,
@@ -66,7 +73,7 @@ OneKey::OneKey(PyObject* object) {
     need(PyBytes_AsStringAndSize(made_.get(), &bytes, &length));
     take_text(bytes, length);
     lies_in_object_ = false;
-  } else if (PyIndex_Check(object)) {
+  } else if (PyIndex_Check(object) && !is_bool_of_numpy(object)) {
     const Ref number(PyNumber_Index(object));
     if (!number) {
       if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw Raised{};

@@ -98,7 +98,7 @@ template <class Use>
 Ref for_all(PyObject* self, PyObject* keys, PyObject* out, Use&& use) {
   set_of(self);
   const auto column = column_of(keys);
-  Answers<bool> answers(out, column->size());
+  Answers<bool> answers(out, *column);
   for (;;) {
     const KeySpan span = column->next(ready_keys);
     if (size_of(span) == 0) return answers.finish();

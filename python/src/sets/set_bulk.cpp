@@ -116,7 +116,7 @@ PyObject* set_add_all(PyObject* self, PyObject* args, PyObject* named) {
     const KeysAndOut given(args, named, "O|O:add_all");
     held_of(self);
     const auto column = column_of(given.keys);
-    Answers<bool> fresh(given.out, column->size());
+    Answers<bool> fresh(given.out, *column);
     for_all(*column, fresh, by_changing(self),
             [&](Held& held, const KeySpan& span, std::span<bool> room) -> Result<void> {
               const auto added = held.add_all(span, room, {1});
@@ -134,7 +134,7 @@ PyObject* set_contains_all(PyObject* self, PyObject* args, PyObject* named) {
     const Threads threads = threads_of(given.threads);
     held_of(self);
     const auto column = column_of(given.keys);
-    Answers<bool> answers(given.out, column->size());
+    Answers<bool> answers(given.out, *column);
     for_all(*column, answers, by_asking(self),
             [&](const Held& held, const KeySpan& span, std::span<bool> room) -> Result<void> {
               const auto asked = held.ask_all(span, room, threads);
@@ -174,7 +174,7 @@ PyObject* set_remove_all(PyObject* self, PyObject* args, PyObject* named) {
     const KeysAndOut given(args, named, "O|O:remove_all");
     held_of(self);
     const auto column = column_of(given.keys);
-    Answers<bool> removed(given.out, column->size());
+    Answers<bool> removed(given.out, *column);
     for_all(*column, removed, by_changing(self),
             [&](Held& held, const KeySpan& span, std::span<bool> room) -> Result<void> {
               const auto gone = held.remove_all(span, room);
@@ -191,7 +191,7 @@ PyObject* set_counts(PyObject* self, PyObject* args, PyObject* named) {
     const KeysAndOut given(args, named, "O|O:counts");
     held_of(self);
     const auto column = column_of(given.keys);
-    Answers<std::uint64_t> counts(given.out, column->size());
+    Answers<std::uint64_t> counts(given.out, *column);
     for_all(*column, counts, by_asking(self),
             [&](const Held& held, const KeySpan& span, std::span<std::uint64_t> room) {
               return held.counts(span, room);

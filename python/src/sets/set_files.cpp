@@ -101,7 +101,8 @@ PyObject* set_open(PyObject* type, PyObject* args, PyObject* named) {
     }
     if (!held && held.error().code == Code::io) {
       std::error_code unknown;
-      if (!std::filesystem::exists(file, unknown)) {
+      // not_found is known; a folder that may not be searched is another status.
+      if (std::filesystem::status(file, unknown).type() == std::filesystem::file_type::not_found) {
         raised_not_found(held.error());
         throw Raised{};
       }

@@ -39,7 +39,8 @@ double rate_of(PyObject* rate, bool is_wanted) {
 
 std::uint64_t whole_of(PyObject* number, const char* name) {
   if (number == nullptr) return 0;
-  const unsigned long long whole = PyLong_AsUnsignedLongLong(number);
+  const Ref index(PyNumber_Index(number));  // also of numpy's integers
+  const unsigned long long whole = index ? PyLong_AsUnsignedLongLong(index.get()) : 0;
   if (PyErr_Occurred() != nullptr) {
     PyErr_Clear();
     raise(PyExc_ValueError, "%s is not a whole number from 0 to 2**64 - 1", name);
@@ -53,6 +54,18 @@ Range range_of(PyObject* range) {
     raise(PyExc_ValueError, "range is a pair: (lowest, highest), both in it");
   return {whole_of(PyTuple_GetItem(range, 0), "the lowest integer of the range"),
           whole_of(PyTuple_GetItem(range, 1), "the highest integer of the range")};
+}
+
+// Is it how many keys there will be, and not the keys?
+bool is_number(PyObject* keys) {
+  if (keys == Py_None || PyLong_Check(keys) != 0) return true;
+  if (PyFloat_Check(keys) != 0)
+    raise(PyExc_TypeError, "the number of keys is an int, not a float: give int(keys)");
+  // An integer of numpy; arrays can be an index too, but those are of keys.
+  if (PyIndex_Check(keys) == 0) return false;
+  const Ref iterator(PyObject_GetIter(keys));
+  if (!iterator) PyErr_Clear();
+  return !iterator;
 }
 
 const KindRow& row_of(const char* kind) {
@@ -133,13 +146,13 @@ Ref counted(PyObject* keys, const KindRow& row, Want& want) {
 Ref made(PyTypeObject* type, const Wish& wish) {
   const KindRow& row = row_of(wish.kind);
   const Hasher hasher = hasher_of(wish.seed, wish.secret);
-  const bool is_number = wish.keys == Py_None || PyLong_Check(wish.keys) != 0;
+  const bool planned = is_number(wish.keys);
   Want want{.range = range_of(wish.range),
             .memory_bytes = whole_of(wish.memory, "memory"),
             .most_count = whole_of(wish.most_count, "most_count"),
             .removal = wish.removal != 0,
             .shards = whole_of(wish.shards, "shards")};
-  if (is_number && wish.keys != Py_None) want.keys = whole_of(wish.keys, "keys");
+  if (planned && wish.keys != Py_None) want.keys = whole_of(wish.keys, "keys");
   const bool rate_follows = want.memory_bytes != 0 && want.keys != 0;
   want.rate = rate_of(wish.rate, !row.exact && !row.whole_hashes && !rate_follows);
   const auto note = [&](Held& held) {
@@ -154,7 +167,7 @@ Ref made(PyTypeObject* type, const Wish& wish) {
     told(Result<void>(Error{Code::unsupported,
                             "a cascade is built from two lists: give them to bloomery.Cascade"}));
   if (row.built) {
-    if (is_number)
+    if (planned)
       told(Result<void>(Error{Code::unsupported, "a " + std::string(row.id.name) +
                                                      " set is built from all its keys: give the "
                                                      "keys, not their number"}));
@@ -164,7 +177,7 @@ Ref made(PyTypeObject* type, const Wish& wish) {
     note(*held);
     return object_of(type, std::move(held));
   }
-  const Ref keys = is_number ? Ref() : counted(wish.keys, row, want);
+  const Ref keys = planned ? Ref() : counted(wish.keys, row, want);
   auto held = without_gil([&] { return make_held(wish.kind, want, hasher); });
   note(*held);
   Ref object = object_of(type, std::move(held));

@@ -35,6 +35,10 @@ void Uses::wait_until(Free&& free) const {
       raise(PyExc_RuntimeError,
             "another thread was using the set when this process was forked, so it may be half "
             "changed: copy() or open() it after the fork");
+    if (Py_IsInitialized() == 0)
+      raise(PyExc_RuntimeError,
+            "another thread was using the set when the interpreter ended, and will never finish: "
+            "join() threads before");
     need(PyErr_CheckSignals());
     sleep_without_gil(200'000);
   } while (!free());
