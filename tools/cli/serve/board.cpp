@@ -1,7 +1,9 @@
 #include "board.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
+#include <exception>
 #include <utility>
 
 #include <tools/cli/report/report.hpp>
@@ -49,6 +51,7 @@ void Board::begin(Rules rules) {
   // Signals are for the thread that waits for them.
   const BlockedSignals blocked;
   looker_ = std::thread([this] { look_on(); });
+  pthread_setname_np(looker_.native_handle(), "serve-looks");
 }
 
 bool Board::end(std::chrono::milliseconds patience) {
@@ -69,8 +72,12 @@ void Board::look_on() {
   std::unique_lock hold(lock_);
   while (!ends_.wait_for(hold, rules_.every, [this] { return ending_; })) {
     hold.unlock();
-    look();
-    rules_.changed();
+    try {
+      look();
+      rules_.changed();
+    } catch (const std::exception&) {
+      // No memory for it now. What was seen last stays, and its time says when that was.
+    }
     hold.lock();
   }
   ended_ = true;

@@ -17,7 +17,11 @@ namespace bloomery::cli {
 
 class History {
  public:
-  explicit History(std::size_t columns) : columns_(columns) {}
+  // All the memory it ever takes.
+  explicit History(std::size_t columns) : columns_(columns) {
+    times_.reserve(most + 1);
+    values_.reserve((most + 1) * columns);
+  }
 
   // In the order of time; a point that is not later than the last one is left out.
   void add(double time, std::span<const double> values);

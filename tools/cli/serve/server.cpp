@@ -1,6 +1,7 @@
 #include "server.hpp"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
@@ -99,6 +100,8 @@ void Server::begin() {
   begin_looking();
   const BlockedSignals blocked;
   answering_ = std::thread([this] { loop_.run(-1); });
+  // Tools that list threads tell them from those of the run.
+  pthread_setname_np(answering_.native_handle(), "serve-answers");
 }
 
 void Server::end() {

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <exception>
+#include <thread>
 #include <utility>
 
 #include <tools/cli/report/refuse.hpp>
@@ -59,41 +61,60 @@ void HttpLoop::stop() {
 }
 
 void HttpLoop::run(int end) {
+  quiet_until_ = Clock::now() + longest_silence;
+  bool going_on = true;
+  while (going_on && !stopped_) try {
+      going_on = turn(end);
+    } catch (const std::exception&) {
+      // No memory. What the connections hold is given back; clients ask again.
+      drop_all();
+    }
+  try {
+    tell_watchers(speaking_.event());
+    tell_watchers(speaking_.last_event);
+  } catch (const std::exception&) {
+  }
+  drop_all();
+}
+
+bool HttpLoop::turn(int end) {
   std::vector<pollfd> watched;
   std::vector<Connection*> of;
-  quiet_until_ = Clock::now() + longest_silence;
-  while (!stopped_) {
-    watched.assign({{awake_.number(), POLLIN, 0}, {end, POLLIN, 0}});
-    const bool accepts = Clock::now() >= accept_from_;
-    watched.push_back({accepts ? listener_.number() : -1, POLLIN, 0});
-    of.assign(watched.size(), nullptr);
-    for (Connection& one : connections_) {
-      const bool writes = !one.out.empty();
-      watched.push_back(
-          {one.socket.number(), static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN), 0});
-      // While it answers, what the client still sends waits.
-      if (one.state == State::answering) watched.back().events = POLLOUT;
-      of.push_back(&one);
-    }
-    if (::poll(watched.data(), watched.size(), milliseconds_left()) < 0 && errno != EINTR) break;
-    if (watched[1].revents != 0) break;
-    if (watched[0].revents != 0) {
-      std::uint64_t count = 0;
-      static_cast<void>(!::read(awake_.number(), &count, sizeof count));
-      tell_watchers(speaking_.event());
-    }
-    for (std::size_t i = 3; i < watched.size(); ++i) {
-      const short seen = watched[i].revents;
-      Connection& one = *of[i];
-      if ((seen & POLLOUT) != 0) send_some(one);
-      if ((seen & (POLLIN | POLLERR | POLLHUP)) != 0 && one.state != State::closed) read_some(one);
-    }
-    look_at_clock();
-    connections_.remove_if([](const Connection& one) { return one.state == State::closed; });
-    if (watched[2].revents != 0) accept_all();
+  watched.assign({{awake_.number(), POLLIN, 0}, {end, POLLIN, 0}});
+  const bool accepts = Clock::now() >= accept_from_;
+  watched.push_back({accepts ? listener_.number() : -1, POLLIN, 0});
+  of.assign(watched.size(), nullptr);
+  for (Connection& one : connections_) {
+    const bool writes = !one.out.empty();
+    // While it answers, what the client still sends waits.
+    const bool reads = one.state != State::answering;
+    const int events = (writes ? POLLOUT : 0) | (reads ? POLLIN : 0);
+    watched.push_back({one.socket.number(), static_cast<short>(events), 0});
+    of.push_back(&one);
   }
-  tell_watchers(speaking_.event());
-  tell_watchers(speaking_.last_event);
+  if (::poll(watched.data(), watched.size(), milliseconds_left()) < 0) {
+    if (errno != EINTR) std::this_thread::sleep_for(without_descriptors);
+    return true;
+  }
+  if (watched[1].revents != 0) return false;
+  if (watched[0].revents != 0) {
+    std::uint64_t count = 0;
+    static_cast<void>(!::read(awake_.number(), &count, sizeof count));
+    tell_watchers(speaking_.event());
+  }
+  for (std::size_t i = 3; i < watched.size(); ++i) {
+    const short seen = watched[i].revents;
+    Connection& one = *of[i];
+    if ((seen & POLLOUT) != 0) send_some(one);
+    if ((seen & (POLLIN | POLLERR | POLLHUP)) != 0 && one.state != State::closed) read_some(one);
+  }
+  look_at_clock();
+  connections_.remove_if([](const Connection& one) { return one.state == State::closed; });
+  if (watched[2].revents != 0) accept_all();
+  return true;
+}
+
+void HttpLoop::drop_all() {
   connections_.clear();
   watchers_ = 0;
 }

@@ -75,6 +75,9 @@ class HttpLoop {
   };
   using Connections = std::list<Connection>;
 
+  // False: it is the end.
+  bool turn(int end);
+  void drop_all();
   void accept_all();
   void make_room();
   void read_some(Connection& one);
