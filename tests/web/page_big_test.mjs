@@ -1,16 +1,16 @@
-// A set file of 1 GB in the browser: read in pieces, cancelled on the way, read whole, asked.
+// A set file of 1 GB in the browser: read in pieces, cancelled on the way, read whole, asked, damaged.
 //
 //    BLOOMERY=the command node tests/web/page_big_test.mjs
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { after, before, test } from "node:test";
-import { built, close, lines, openPage, report, start, stop, text } from "./page/browser.mjs";
+import { built, close, command, lines, openPage, ready, report, start, stop, text } from "./page/browser.mjs";
 
 before(start);
 after(stop);
 
-test("a file of 1 GB is verified in pieces, and can be cancelled", async (context) => {
+test("a file of 1 GB is verified in pieces, can be cancelled and asked, and its damage is found", async (context) => {
   const file = built("big.set", lines("key", 1000), "-n", "860M", "-p", "1%", "--kind", "blocked");
   assert.ok(fs.statSync(file).size > 1e9);
   const page = await openPage({ view: "inspect" });
@@ -27,6 +27,14 @@ test("a file of 1 GB is verified in pieces, and can be cancelled", async (contex
   await page.fill("#ask-keys", "key7");
   await page.click("#inspected button.main");
   await page.waitForFunction(() => document.getElementById("answers").childElementCount > 0);
-  assert.match(await text(page, "#answers"), /maybe there|in pieces|larger/);
+  assert.match(await text(page, "#answers"), /key7\s+maybe there/);
+  const open = fs.openSync(file, "r+");
+  fs.writeSync(open, "x", 700_000_000);
+  fs.closeSync(open);
+  await page.reload();
+  await ready(page, "inspect");
+  await page.setInputFiles("#set-file", file);
+  await page.waitForSelector("#inspected .sentence");
+  assert.equal(await text(page, "#inspected .sentence"), JSON.parse(command("verify", "big.set", "--json").out).files[0].error);
   await close(page);
 });
