@@ -199,12 +199,21 @@ function nearest(sorted, value) {
   return best;
 }
 
-/** Moves ascending places so that they are `gap` apart, between low and high, and little from where they were. */
+/** Moves ascending places so that they are `gap` apart, between low and high, and as little as can be. */
 function spread(places, gap, low, high) {
-  const moved = [];
-  for (const place of places) moved.push(Math.max(place, (moved.at(-1) ?? low - gap) + gap));
-  for (let i = moved.length - 1, limit = high; i >= 0 && moved[i] > limit; --i, limit -= gap) moved[i] = limit;
-  return moved.map(round);
+  // Less i gaps each, they have only to ascend: neighbours that do not share their mean.
+  const pools = [];
+  places.forEach((place, i) => {
+    let pool = { sum: place - i * gap, count: 1 };
+    while (pools.length && pools.at(-1).sum / pools.at(-1).count > pool.sum / pool.count) {
+      const before = pools.pop();
+      pool = { sum: before.sum + pool.sum, count: before.count + pool.count };
+    }
+    pools.push(pool);
+  });
+  const last = high - (places.length - 1) * gap;
+  const means = pools.flatMap(({ sum, count }) => Array(count).fill(Math.max(low, Math.min(last, sum / count))));
+  return means.map((mean, i) => round(mean + i * gap));
 }
 
 function thinned(ticks, most) {

@@ -101,8 +101,7 @@ export class HowView {
     if (reply.error) { this.refuse(reply.error); return; }
     this.filter = reply.ok;
     this.example();
-    $("h-verdict").className = "verdict";
-    say($("h-verdict"), facts.built ? "This kind takes all its keys at once. Ask it, or let it be filled below." : "It is empty. Add a key and watch where it goes.");
+    this.tell(facts.built ? "This kind takes all its keys at once. Ask it, or let it be filled below." : "It is empty. Add a key and watch where it goes.");
     this.draw();
     this.lessons.reset();
   }
@@ -114,6 +113,11 @@ export class HowView {
 
   refuse(sentence) {
     $("h-verdict").className = "verdict wrong";
+    say($("h-verdict"), sentence);
+  }
+
+  tell(sentence) {
+    $("h-verdict").className = "verdict";
     say($("h-verdict"), sentence);
   }
 

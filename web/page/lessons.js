@@ -45,6 +45,7 @@ export class Lessons {
     const known = new Set(this.view.keys);
     for (let i = 1; known.size < reply.ok.state.keys && i <= reply.ok.state.keys; ++i) known.add(`key ${i}`);
     this.view.keys = [...known];
+    this.view.tell(`${count(reply.ok.state.keys)} keys are in it now.`);
     this.view.draw();
     return reply;
   }

@@ -26,7 +26,7 @@ const makers = {
 };
 
 function trouble(what) {
-  const said = what?.message ?? what;
+  const said = String(what?.message ?? what).replace(/\.$/, "");
   say($("trouble"), facts ? `Something broke: ${said}. Reload the page; if it happens again, please report it with what you did.` : `This page cannot work here: ${said}`);
   show($("trouble"), true);
 }
