@@ -11,7 +11,7 @@ const known = new Set(["kind", "keys", "keys_estimated", "capacity", "bytes", "b
 export async function showInspection(view, file, inspection, took) {
   const { info } = inspection;
   const picture = el("section", { class: "card" }, el("h2", {}, "How full it is"), el("p", { class: "soft" }, "Drawing ..."));
-  put(view.shown, headline(file, info, took), el("div", { class: "columns" }, facts(info), asking(view, info, view.facts.get(info.kind)?.exact)), picture, raw(inspection));
+  put(view.shown, headline(file, info, took), inspection.in_pieces ? el("p", { class: "card warn-box" }, "It is larger than the browser lends this page at once. Every byte was verified, in pieces; what only all bits together tell is left to the command: bloomery info and bloomery check.") : null, el("div", { class: "columns" }, facts(info), asking(view, info, view.facts.get(info.kind)?.exact)), picture, raw(inspection));
   await showPicture(view, picture, info);
 }
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { test } from "node:test";
-import { built, close, command, drop, lines, openPage, report, text, written } from "./browser.mjs";
+import { built, close, command, drop, lines, openPage, ready, report, text, written } from "./browser.mjs";
 
 const keys = lines("key", 20000);
 const name = (file) => file.slice(file.lastIndexOf("/") + 1);
@@ -84,6 +84,30 @@ test("damaged, strange and empty files get the sentence of verify", async () => 
   }
   await give(page, written("fine.set", good));
   await page.waitForSelector("#inspected .status");
+  await close(page);
+});
+
+test("sets that only the command can ask are verified and say so", async () => {
+  const page = await openPage({ view: "inspect" });
+  written("secret.key", "00112233445566778899aabbccddeeff");
+  const some = ["https://example.org/"];
+  for (const [file, said, ...flags] of [["secret.set", /secret key is kept elsewhere/, "--key-file", "secret.key"], ["urls.set", /normalizes its keys/, "--normalize", "url"]]) {
+    await give(page, built(file, some, "-n", "1000", "-p", "1%", "--kind", "blocked", ...flags));
+    await page.locator("#inspected h2", { hasText: file }).waitFor();
+    assert.match(await text(page, "#inspected .status"), /^Verified/);
+    await page.fill("#ask-keys", some[0]);
+    await page.click("#inspected button.main");
+    await page.waitForSelector("#answers .wrong");
+    assert.match(await text(page, "#answers .wrong"), said);
+    await page.reload();
+    await ready(page, "inspect");
+  }
+  await give(page, built("carried.set", some, "-n", "1000", "-p", "1%", "--kind", "blocked", "--hardened"));
+  await page.waitForSelector("#inspected .status");
+  await page.fill("#ask-keys", some[0]);
+  await page.click("#inspected button.main");
+  await page.waitForSelector("#answers table");
+  assert.match(await text(page, "#answers"), /maybe there/);
   await close(page);
 });
 
