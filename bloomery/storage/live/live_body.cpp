@@ -186,12 +186,33 @@ LogRecord LiveBody::only_new(LogRecord record, const bool* fresh, std::size_t co
   return record;
 }
 
+void LiveBody::call_for_pages(const AnyInputs& inputs) {
+  constexpr std::size_t least_keys = 16, looked_at = 8;
+  constexpr std::uint32_t most_skipped = 255;
+  if (size_of(inputs) < least_keys) return;
+  if (calls_to_skip_ > 0) {
+    --calls_to_skip_;
+    return;
+  }
+  ChunkMarks some = file_->no_pages();
+  inner().mark_chunks(part_of(inputs, 0, looked_at), some);
+  if (file_->are_resident(some)) {
+    calls_to_skip_ = skipped_last_ = std::min(2 * skipped_last_ + 1, most_skipped);
+    return;
+  }
+  skipped_last_ = 0;
+  ChunkMarks all = file_->no_pages();
+  inner().mark_chunks(inputs, all);
+  file_->call_for(all);
+}
+
 Result<std::size_t> LiveBody::add_in_place(const AnyInputs& inputs, bool* fresh) {
   // An integer outside the range is refused before anything is noted.
   if (const auto* const ordinals = std::get_if<std::span<const Ordinal>>(&inputs))
     if (const auto range = inner().facts().range)
       for (const Ordinal n : *ordinals)
         if (n.value < range->low || n.value > range->high) return inner().add(inputs, fresh);
+  call_for_pages(inputs);
   LogRecord record = record_of(LogOp::add, inputs);
   marks_.resize(record.keys);
   bool* const marks = fresh != nullptr ? fresh : reinterpret_cast<bool*>(marks_.data());

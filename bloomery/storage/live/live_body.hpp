@@ -170,6 +170,8 @@ class LiveBody final : public AnySet::Body {
   void note(const LogRecord& record, std::uint64_t at) const;
 
   Result<std::size_t> add_in_place(const AnyInputs& inputs, bool* fresh);
+  // Before keys are added in place, and before others have to wait: the pages of their bits.
+  void call_for_pages(const AnyInputs& inputs);
   Result<std::size_t> add_followed(const AnyInputs& inputs, bool* fresh);
   // The record with those of its keys that were new.
   LogRecord only_new(LogRecord record, const bool* fresh, std::size_t count);
@@ -206,6 +208,8 @@ class LiveBody final : public AnySet::Body {
   mutable std::map<std::uint32_t, Run> runs_;
   mutable std::map<std::string, WrittenOutput> outputs_;
   std::uint32_t run_ = 0;
+  std::uint32_t calls_to_skip_ = 0;  // as all pages were in memory when it was looked last
+  std::uint32_t skipped_last_ = 0;
   std::vector<std::uint64_t> scratch_;
   std::vector<char> marks_;
 };

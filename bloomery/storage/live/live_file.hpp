@@ -154,6 +154,11 @@ class LiveFile {
     RobustLock lock_;
   };
   Result<void> make_room(const Mark& mark) { return checkpoint(mark); }
+  // In place: pages of the payload that will be touched. Are they in memory? Reads them all at
+  // once: whoever touches one that is not waits for this one page.
+  ChunkMarks no_pages() const { return {head_.layout.payloads.at(0).length, page_bytes}; }
+  bool are_resident(const ChunkMarks& pages) const;
+  void call_for(const ChunkMarks& pages) const;
 
   std::uint64_t most_record_bytes() const { return head_.block.live.region_bytes / 4; }
   std::uint64_t published() const { return runtime_->published.load(); }

@@ -150,6 +150,22 @@ Result<void> LiveFile::finish_checkpoint(const Mark& mark, std::uint64_t next_ep
   return {};
 }
 
+bool LiveFile::are_resident(const ChunkMarks& pages) const {
+  const Region& place = head_.layout.payloads.at(0);
+  for (std::uint64_t page = 0; page < pages.size(); ++page)
+    if (pages[page] && !SharedFile::is_resident(image_, place.offset + page * page_bytes))
+      return false;
+  return true;
+}
+
+void LiveFile::call_for(const ChunkMarks& pages) const {
+  const Region& place = head_.layout.payloads.at(0);
+  for (std::uint64_t page = 0; page < pages.size(); ++page)
+    if (pages[page])
+      SharedFile::expect(SharedFile::Use::through, image_, place.offset + page * page_bytes,
+                         page_bytes);
+}
+
 // A chunk that is changed while it is summed gets a sum that does not match; but then the log of
 // this epoch names it, and nobody believes its sum before the next checkpoint.
 void LiveFile::sum_chunks(const ChunkMarks& marks) {

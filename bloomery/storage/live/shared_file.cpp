@@ -210,6 +210,13 @@ void SharedFile::expect(Use use, const Memory& mapping, std::uint64_t offset, st
       ::madvise(start, end - first, use == Use::anywhere ? MADV_RANDOM : MADV_WILLNEED));
 }
 
+bool SharedFile::is_resident(const Memory& mapping, std::uint64_t offset) {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  auto* const start = const_cast<std::byte*>(mapping.bytes().data());
+  unsigned char there = 1;
+  return ::mincore(start + offset / page * page, page, &there) != 0 || (there & 1U) != 0;
+}
+
 int SharedFile::sync(const Memory& mapping, std::uint64_t offset, std::uint64_t bytes) const {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t first = offset / page * page;

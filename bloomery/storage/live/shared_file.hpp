@@ -59,6 +59,8 @@ class SharedFile {
   // Readers go through all of it.
   enum class Use { anywhere, through };
   static void expect(Use use, const Memory& mapping, std::uint64_t offset, std::uint64_t bytes);
+  // Is the page with this byte of a mapping in memory? True where that cannot be told.
+  static bool is_resident(const Memory& mapping, std::uint64_t offset);
   // Of a mapping of this file: 0, or the errno of a failure, after which nobody knows what is on
   // the disk.
   int sync(const Memory& mapping, std::uint64_t offset, std::uint64_t bytes) const;
