@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from bloomery._bloomery import (
     BadInput as BadInput,
@@ -55,8 +55,16 @@ _Thing = TypeVar("_Thing")
 
 __version__: str
 
+@overload
 def dedup(
-    source: Iterable[_Thing] | PathLike[str],
+    source: PathLike[str],
+    key: Callable[[bytes], _Key] | None = None,
+    *,
+    seen: Set | None = None,
+) -> Iterator[bytes]: ...
+@overload
+def dedup(
+    source: Iterable[_Thing],
     key: Callable[[_Thing], _Key] | None = None,
     *,
     seen: Set | None = None,

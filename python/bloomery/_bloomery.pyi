@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sized
 from os import PathLike
 from types import TracebackType
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeVar
 from uuid import UUID
 
-_Key = str | bytes | bytearray | memoryview | int | UUID
+_Key = str | bytes | bytearray | memoryview | int | SupportsIndex | UUID
 _Path = str | bytes | PathLike[str] | PathLike[bytes]
 _Self = TypeVar("_Self", bound="Set")
 
@@ -22,6 +22,8 @@ class _ArrowStream(Protocol):
 _Keys = Iterable[_Key] | _Buffer | _ArrowArray | _ArrowStream
 # A numpy array of bool or uint64, or a memoryview where there is no numpy.
 _Answers = Any
+# numpy's own types do not say that an array lends its memory, before Python 3.12.
+_Room = Any
 
 __version__: str
 
@@ -46,15 +48,15 @@ class Closed(Error, ValueError): ...
 class Set(Sized):
     def __new__(
         cls: type[_Self],
-        keys: int | _Keys | None = None,
+        keys: SupportsIndex | _Keys | None = None,
         rate: float | None = None,
         *,
         kind: str = "blocked",
-        memory: int = 0,
-        range: tuple[int, int] | None = None,
-        most_count: int = 0,
+        memory: SupportsIndex = 0,
+        range: tuple[SupportsIndex, SupportsIndex] | None = None,
+        most_count: SupportsIndex = 0,
         removal: bool = False,
-        shards: int = 0,
+        shards: SupportsIndex = 0,
         seed: int | None = None,
         secret: bytes | str | None = None,
         lines: bool = False,
@@ -94,13 +96,13 @@ class Set(Sized):
     def discard(self, key: _Key, /) -> bool: ...
     def count(self, key: _Key, /) -> int: ...
     def update(self, keys: _Keys, *, threads: int = 1) -> int: ...
-    def add_all(self, keys: _Keys, out: _Buffer | None = None) -> _Answers: ...
+    def add_all(self, keys: _Keys, out: _Room | None = None) -> _Answers: ...
     def contains_all(
-        self, keys: _Keys, out: _Buffer | None = None, *, threads: int = 1
+        self, keys: _Keys, out: _Room | None = None, *, threads: int = 1
     ) -> _Answers: ...
     def count_contained(self, keys: _Keys, *, threads: int = 1) -> int: ...
-    def remove_all(self, keys: _Keys, out: _Buffer | None = None) -> _Answers: ...
-    def counts(self, keys: _Keys, out: _Buffer | None = None) -> _Answers: ...
+    def remove_all(self, keys: _Keys, out: _Room | None = None) -> _Answers: ...
+    def counts(self, keys: _Keys, out: _Room | None = None) -> _Answers: ...
     def copy(self: _Self) -> _Self: ...
     def __copy__(self: _Self) -> _Self: ...
     def __deepcopy__(self: _Self, memo: Any) -> _Self: ...
@@ -156,7 +158,7 @@ class Set(Sized):
     def range(self) -> tuple[int, int] | None: ...
 
 class Bitmap(Set):
-    def __new__(cls, low: int, high: int, keys: _Keys | None = None) -> Bitmap: ...
+    def __new__(cls, low: SupportsIndex, high: SupportsIndex, keys: _Keys | None = None) -> Bitmap: ...
     def __iter__(self) -> Iterator[int]: ...
     def to_numpy(self, dtype: str = "uint64") -> _Answers: ...
     def rank(self, number: int, /) -> int: ...

@@ -43,15 +43,26 @@ def duplicated(column, seen=None, *, missing="raise"):
 
 def drop_duplicates(frame, column, seen=None, *, missing="raise"):
     """The rows of frame whose value in this column is new; else as duplicated."""
-    return frame[~duplicated(frame[column], seen, missing=missing)]
+    chosen = frame[column]
+    if chosen.ndim != 1:
+        raise TypeError(
+            f"{column!r} is {chosen.shape[1]} columns, and one is compared: make one of them, such "
+            "as pandas.util.hash_pandas_object(frame[names], index=False), for duplicated"
+        )
+    return frame[~duplicated(chosen, seen, missing=missing)]
 
 
 def _keys(column):
     """The values of a column without missing ones, as the engine takes them in bulk."""
+    if getattr(column.dtype, "tz", None) is not None:  # the same moment in any zone
+        column = column.dt.tz_convert(None)
+    if str(column.dtype) == "boolean":
+        column = column.astype(bool)
+    kind = getattr(column.dtype, "kind", "O")
+    if kind in "mM":  # dates and spans of time are integers inside, here of one unit
+        return column.astype("M8[ns]" if kind == "M" else "m8[ns]").to_numpy().view("i8")
     values = column.to_numpy()
-    kind = getattr(values.dtype, "kind", "O")
-    if kind in "mM":  # dates and spans of time are integers inside
-        return values.view("i8")
+    kind = values.dtype.kind
     if kind == "b":
         return values.astype("u1")
     if kind == "O" and str(column.dtype).startswith(("Int", "UInt")):

@@ -17,6 +17,9 @@ class Columns(unittest.TestCase):
             pandas.Series(numbers, dtype="Int64"), pandas.Series(numbers, dtype="UInt8"),
             pandas.Series(numbers, dtype="i2"), pandas.to_datetime(pandas.Series(numbers)),
             pandas.Series([True, False, True]), pandas.Series([], dtype=object),
+            pandas.Series([True, False, True], dtype="boolean"),
+            pandas.to_datetime(pandas.Series(numbers)).dt.tz_localize("Europe/Paris"),
+            pandas.to_timedelta(pandas.Series(numbers)),
             pandas.Series(numpy.arange(12)[::2] % 3),
         ]
         for column in columns:
@@ -27,6 +30,22 @@ class Columns(unittest.TestCase):
         frame = pandas.DataFrame({"k": ["a", "b", "a"], "n": [1, 2, 3]})
         self.assertEqual(drop_duplicates(frame, "k", seen)["n"].tolist(), [1, 2])
         self.assertEqual(drop_duplicates(frame, "k", seen)["n"].tolist(), [])
+
+    def test_a_moment_is_the_same_in_every_unit_and_zone(self):
+        seen = Set(100)
+        days = pandas.Series(pandas.to_datetime(["2024-01-01", "2024-06-01"]))
+        self.assertEqual(duplicated(days, seen).tolist(), [False, False])
+        in_seconds = pandas.Series(days.to_numpy().astype("M8[s]"))
+        self.assertEqual(duplicated(in_seconds, seen).tolist(), [True, True])
+        tokyo = days.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")
+        self.assertEqual(duplicated(tokyo, seen).tolist(), [True, True])
+
+    def test_several_columns_are_not_one(self):
+        frame = pandas.DataFrame({"a": [1, 1], "b": [2, 2]})
+        with self.assertRaisesRegex(TypeError, "is 2 columns"):
+            drop_duplicates(frame, ["a", "b"])
+        self.assertEqual(
+            duplicated(pandas.util.hash_pandas_object(frame, index=False)).tolist(), [False, True])
 
     def test_missing_values_are_what_is_said(self):
         column = pandas.Series(["a", None, "a", None])

@@ -25,6 +25,8 @@ import pathlib
 import uuid
 
 import bloomery
+import numpy
+from bloomery.pandas import drop_duplicates
 from bloomery.redis import RedisSet
 
 seen = bloomery.Set(1000, rate=0.01, kind="compact")
@@ -41,6 +43,13 @@ names: list[str] = [name for name in bloomery.dedup(["a", "b", "a"], key=str.low
 bytes_of_it: int = bloomery.plan(10, 0.1)["bytes"]
 remote = RedisSet("redis://localhost/0/seen", keys=10)
 known: bool = "plum" in remote
+room = numpy.empty(2, bool)
+seen.contains_all(numpy.array([1, 2]), out=room)
+ids = bloomery.Bitmap(numpy.int64(1), numpy.int64(9))
+ids.add(numpy.int32(4))
+lines: list[bytes] = list(bloomery.dedup(pathlib.Path("log"), key=bytes.strip))
+rows: list[dict[str, int]] = list(bloomery.dedup([{"a": 1}], key=lambda row: row["a"]))
+frame = drop_duplicates({}, "name", seen, missing="keep")
 try:
     pass
 except bloomery.NotFound as missing:

@@ -102,6 +102,10 @@ class BufferColumn final : public KeyColumn {
 };
 
 [[noreturn]] void refuse_format(const char* format) {
+  if (std::string_view("efdg").find(format[0]) != std::string_view::npos && format[1] == 0)
+    raise(PyExc_TypeError,
+          "an array of floats does not hold keys, since equal numbers may differ in bits: give "
+          "integers (astype('i8') if all of them are whole), or text");
   raise(PyExc_TypeError,
         "an array with items of format '%s' does not hold keys: give integers (astype('i8')), "
         "bytes ('S'), text ('U') or objects",
