@@ -228,6 +228,17 @@ class Lives(unittest.TestCase):
         with self.assertRaisesRegex(bloomery.Mismatch, "Set.open"):
             Cascade.from_bytes(path.read_bytes())
 
+    def test_a_name_that_cannot_be_looked_up_is_not_a_file_that_is_missing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            loop = Path(folder, "loop")
+            loop.symlink_to(loop)
+            for live in (False, True):
+                with self.assertRaises(bloomery.Io) as caught:
+                    Set.open(loop, live=live)
+                self.assertNotIsInstance(caught.exception, FileNotFoundError)
+                with self.assertRaises(bloomery.NotFound):
+                    Set.open(Path(folder, "missing"), live=live)
+
     def test_a_secret_that_is_missing_or_wrong(self):
         seen = Set(10, secret=bytes(16))
         self.assertEqual(Set.from_bytes(seen.to_bytes()), seen)
