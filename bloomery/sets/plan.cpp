@@ -6,6 +6,7 @@
 #include <string>
 
 #include <bloomery/detail/bits/block.hpp>
+#include <bloomery/detail/hash/real.hpp>
 
 namespace bloomery::inline v0::detail {
 
@@ -49,7 +50,7 @@ double line_bit_spared(unsigned probes) {
   // the lane with chance r / 8 first.
   const double full = probes / 8;
   const double last = probes % 8;
-  return std::pow(63.0 / 64.0, full) * (1.0 - last / 512.0);
+  return real::pow(63.0 / 64.0, full) * (1.0 - last / 512.0);
 }
 
 namespace {
@@ -71,11 +72,11 @@ struct BlockRate {
 // from f of the neighbour: no logarithm a term, which makes it some ten times as fast. The
 // derivative by the mean is the mean of f(j + 1) - f(j).
 BlockRate block_rate(double mean, double spared, unsigned probes) {
-  const double log_spared = std::log(spared);
-  if (mean > 1e6) return {power(-std::expm1(mean * log_spared), probes), 0};
+  const double log_spared = real::log(spared);
+  if (mean > 1e6) return {power(-real::expm1(mean * log_spared), probes), 0};
   const double mode = std::floor(mean);
-  const double peak = mean > 0 ? std::exp(mode * std::log(mean) - mean - log_factorial(mode)) : 1;
-  const double left_at_mode = std::exp(mode * log_spared);  // spared^j: bits that are not set
+  const double peak = mean > 0 ? real::exp(mode * real::log(mean) - mean - log_factorial(mode)) : 1;
+  const double left_at_mode = real::exp(mode * log_spared);  // spared^j: bits that are not set
   const double at_mode = mode == 0 ? 0 : power(1 - left_at_mode, probes);
   double rate = 0;
   double shifted = 0;  // the mean of f(j + 1)
@@ -145,13 +146,13 @@ unsigned best_probes(double rate) {
 double mean_at(double rate, unsigned probes) {
   const BestBelow& from = best_below[probes - 1];
   const BestBelow& to = best_below[probes];
-  const double slope = std::log(to.mean / from.mean) / std::log(to.rate / from.rate);
+  const double slope = real::log(to.mean / from.mean) / real::log(to.rate / from.rate);
   const double spared = line_bit_spared(probes);
-  double mean = from.mean * std::pow(rate / from.rate, slope);
+  double mean = from.mean * real::pow(rate / from.rate, slope);
   for (int round = 0; round < 20; ++round) {
     const BlockRate now = block_rate(mean, spared, probes);
-    const double step = std::log(now.rate / rate) * now.rate / (now.rise * mean);
-    mean *= std::exp(-step);
+    const double step = real::log(now.rate / rate) * now.rate / (now.rise * mean);
+    mean *= real::exp(-step);
     if (std::abs(step) < 1e-7) break;  // the next one would be the square of it
   }
   return 1 / smallest(1e-4, 4, [&](double lines) { return lines * mean >= 1; });

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string>
 
+#include <bloomery/detail/hash/real.hpp>
+
 namespace bloomery::inline v0::detail {
 namespace {
 
@@ -211,9 +213,9 @@ FuseShape plan_fuse(std::uint64_t keys, unsigned arity, unsigned width) {
   const double mean =
       static_cast<double>(std::max<std::uint64_t>(keys, 1)) / static_cast<double>(shape.shards);
   const double most = shape.shards == 1 ? mean : mean + 3 * std::sqrt(mean);
-  const double bits = 0.58 * std::log2(most) + (arity == 3 ? 1.38 : 0.5);
+  const double bits = 0.58 * real::log2(most) + (arity == 3 ? 1.38 : 0.5);
   const double fields_per_key =
-      arity == 3 ? 1.105 + 8.8 * std::pow(most, -0.42) : 1.045 + 5.3 * std::pow(most, -0.375);
+      arity == 3 ? 1.105 + 8.8 * real::pow(most, -0.42) : 1.045 + 5.3 * real::pow(most, -0.375);
   shape.segment_bits = static_cast<std::uint32_t>(bits);
   const double segments = std::ceil(std::ldexp(most * fields_per_key, -int(shape.segment_bits)));
   shape.segments = std::max(1U, static_cast<std::uint32_t>(segments) - (arity - 1));

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <numbers>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include <bloomery/detail/hash/real.hpp>
 #include <bloomery/detail/sets/bulk/groups.hpp>
 #include <bloomery/sets/shown_bytes.hpp>
 
@@ -297,14 +297,14 @@ double BloomChain::estimate() const {
 // An absent key is rejected only if every link rejects it.
 double BloomChain::rate_now() const {
   double stopped = 0;  // logarithm, so that tiny rates do not drown in 1 - rate
-  for (std::size_t i = 0; i < links(); ++i) stopped += std::log1p(-link(i).rate_now());
-  return -std::expm1(stopped);
+  for (std::size_t i = 0; i < links(); ++i) stopped += real::log1p(-link(i).rate_now());
+  return -real::expm1(stopped);
 }
 
 double BloomChain::expected_rate_now() const {
   double stopped = 0;
-  for (std::size_t i = 0; i < links(); ++i) stopped += std::log1p(-link(i).expected_rate_now());
-  return -std::expm1(stopped);
+  for (std::size_t i = 0; i < links(); ++i) stopped += real::log1p(-link(i).expected_rate_now());
+  return -real::expm1(stopped);
 }
 
 double BloomChain::fill_ratio() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <bloomery/detail/bits/memory.hpp>
+#include <bloomery/detail/hash/real.hpp>
 #include <bloomery/detail/sets/build/gather.hpp>
 #include <bloomery/sets/build/ribbon_shard.hpp>
 
@@ -47,7 +48,7 @@ Result<Shape> shape_for_rate(std::uint64_t keys, double rate) {
                  "64-bit hashes cannot hold that rate for so many keys; ask for a higher rate"};
   Shape shape{.keys = keys};
   // A millionth of a column is not worth a stretch that is wide.
-  const double columns = std::max(1.0, std::floor(-std::log2(rate) + 1e-6));
+  const double columns = std::max(1.0, std::floor(-real::log2(rate) + 1e-6));
   shape.columns = static_cast<std::uint32_t>(columns);
   // A share q of wide stretches has a mean rate of 2^-columns (1 - q/2).
   const double share = 2 * (1 - std::ldexp(rate, static_cast<int>(columns)));

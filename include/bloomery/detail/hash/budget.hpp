@@ -12,12 +12,12 @@
 //          check that plans make.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include <bloomery/detail/hash/mulhi.hpp>
 #include <bloomery/detail/hash/odd_constants.hpp>
+#include <bloomery/detail/hash/real.hpp>
 #include <bloomery/hash.hpp>
 
 namespace bloomery::inline v0::detail {
@@ -30,8 +30,8 @@ constexpr std::uint64_t remix(Hash hash, std::size_t use) {
 // Are enough bits left, once a block is chosen, to hold the rate? Seven bits of reserve: then
 // full collisions add less than 1 % to the rate.
 inline bool enough_bits(std::uint64_t blocks, double keys_per_block, double rate) {
-  const double left = 64.0 - std::log2(static_cast<double>(blocks));
-  return left >= -std::log2(rate) + std::log2(keys_per_block + 1.0) + 7.0;
+  const double left = 64.0 - real::log2(static_cast<double>(blocks));
+  return left >= -real::log2(rate) + real::log2(keys_per_block + 1.0) + 7.0;
 }
 
 }  // namespace bloomery::inline v0::detail

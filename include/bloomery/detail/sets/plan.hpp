@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include <bloomery/detail/hash/real.hpp>
 #include <bloomery/error.hpp>
 #include <bloomery/want.hpp>
 
@@ -47,19 +48,19 @@ inline constexpr std::uint64_t foldable(std::uint64_t units, std::uint64_t from 
 }
 
 inline double classic_bits(double keys, double rate) {
-  return -keys * std::log(rate) / (ln2 * ln2);
+  return -keys * real::log(rate) / (ln2 * ln2);
 }
 
 inline double classic_rate(double keys, double bits, double probes) {
-  return std::pow(-std::expm1(-probes * keys / bits), probes);
+  return real::pow(-real::expm1(-probes * keys / bits), probes);
 }
 
 // ln(n!) by Stirling's series, exact to 1e-9 from 20 on. Not std::lgamma, which writes to a global
 // variable and so is a race between two threads that plan.
 inline double log_factorial(double n) {
   double sum = 0;
-  for (; n < 20; ++n) sum -= std::log(n + 1);
-  return sum + n * std::log(n) - n + 0.5 * std::log(2 * std::numbers::pi * n) + 1 / (12 * n) -
+  for (; n < 20; ++n) sum -= real::log(n + 1);
+  return sum + n * real::log(n) - n + 0.5 * real::log(2 * std::numbers::pi * n) + 1 / (12 * n) -
          1 / (360 * n * n * n);
 }
 
@@ -69,7 +70,7 @@ template <class F>
 double poisson_mean(double mean, F&& f) {
   if (mean > 1e6) return f(mean);  // the spread is below a thousandth there
   const double mode = std::floor(mean);
-  const double peak = mean > 0 ? std::exp(mode * std::log(mean) - mean - log_factorial(mode)) : 1;
+  const double peak = mean > 0 ? real::exp(mode * real::log(mean) - mean - log_factorial(mode)) : 1;
   double sum = peak * f(mode);
   double chance = peak;
   for (double j = mode + 1; chance > 1e-22; ++j) {
@@ -142,17 +143,17 @@ Result<Want> complete(Want want) {
     // line instead of two at 1e-4), so step up from the lowest and bisect the first step that fits.
     const auto rate_fits = [&](double log_rate) {
       Want tried = want;
-      tried.rate = std::exp(log_rate);
+      tried.rate = real::exp(log_rate);
       return fits(tried);
     };
-    const double highest = std::log(plan::highest_rate);
-    double low = std::log(plan::lowest_rate);
+    const double highest = real::log(plan::highest_rate);
+    double low = real::log(plan::lowest_rate);
     double high = low;
     while (high < highest && !rate_fits(high)) {
       low = high;
       high = std::min(highest, high + 0.25);
     }
-    want.rate = std::min(plan::highest_rate, std::exp(plan::smallest(low, high, rate_fits)));
+    want.rate = std::min(plan::highest_rate, real::exp(plan::smallest(low, high, rate_fits)));
   }
   if (!fits(want))
     return Error{Code::impossible, "that many keys at that rate do not fit that memory"};

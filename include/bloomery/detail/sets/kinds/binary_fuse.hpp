@@ -26,6 +26,7 @@
 #include <bloomery/detail/bits/fuse.hpp>
 #include <bloomery/detail/bits/kernels.hpp>
 #include <bloomery/detail/bits/this_cpu.hpp>
+#include <bloomery/detail/hash/real.hpp>
 #include <bloomery/detail/sets/build/built.hpp>
 #include <bloomery/detail/sets/build/fuse_build.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
@@ -56,7 +57,7 @@ class BinaryFuse {
   }
   static Result<Shape> plan(const Want& want, unsigned arity) {
     if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
-    const double width = std::ceil(-std::log2(want.rate));
+    const double width = std::ceil(-real::log2(want.rate));
     if (width > fuse::most_width)
       return Error{Code::impossible,
                    "a fuse set holds no rate below 2^-32, which is 2.4e-10; ask for a higher one"};

@@ -29,6 +29,7 @@
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/hash/budget.hpp>
 #include <bloomery/detail/hash/odd_constants.hpp>
+#include <bloomery/detail/hash/real.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/shape_fields.hpp>
 #include <bloomery/hash.hpp>
@@ -72,7 +73,7 @@ class BlockedBloom {
   static std::uint64_t bytes(const Shape& shape) { return shape.blocks * line_bytes; }
   static double expected_rate(const Shape& shape, std::uint64_t keys) {
     const double mean = static_cast<double>(keys) * shape.lines / static_cast<double>(shape.blocks);
-    return std::pow(plan::line_rate(mean, shape.probes), shape.lines);
+    return real::pow(plan::line_rate(mean, shape.probes), shape.lines);
   }
 
   BlockedBloom(const Shape& shape, std::span<std::byte> lent)
@@ -214,7 +215,7 @@ class BlockedBloom {
   double estimate() const { return keys_at_fill(shape_, fill_ratio()); }
   static double keys_at_fill(const Shape& shape, double fill) {
     if (fill >= 1) return std::numeric_limits<double>::infinity();
-    const double visits = -std::log(1 - fill) / (1 - plan::line_bit_spared(shape.probes));
+    const double visits = -real::log(1 - fill) / (1 - plan::line_bit_spared(shape.probes));
     return visits * static_cast<double>(shape.blocks) / shape.lines;
   }
   // The mean over lines of the chance to pass one; not fill^k, which is too low, since the fullest
@@ -223,7 +224,7 @@ class BlockedBloom {
     double sum = 0;
     for (std::uint64_t block = 0; block < shape_.blocks; ++block)
       sum += line_passing(line(block), shape_.probes);
-    return std::pow(sum / static_cast<double>(shape_.blocks), shape_.lines);
+    return real::pow(sum / static_cast<double>(shape_.blocks), shape_.lines);
   }
   double fill_ratio() const {
     return static_cast<double>(count_ones(words())) /
@@ -240,7 +241,7 @@ class BlockedBloom {
     if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
     Shape shape{.lines = lines};
     // Each line must hold its share of the rate; both see every key.
-    const double rate = std::pow(want.rate, 1.0 / shape.lines);
+    const double rate = real::pow(want.rate, 1.0 / shape.lines);
     const auto [probes, mean] = plan::fullest_line(rate, max_line_probes);
     shape.probes = probes;
     const double visits = static_cast<double>(want.keys) * shape.lines;

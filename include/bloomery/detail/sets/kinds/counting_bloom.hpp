@@ -29,6 +29,7 @@
 #include <bloomery/detail/bits/probes.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/hash/budget.hpp>
+#include <bloomery/detail/hash/real.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/kinds/counter_places.hpp>
 #include <bloomery/detail/sets/shape_fields.hpp>
@@ -159,9 +160,9 @@ class CountingBloom {
   double estimate() const {
     const double empty = 1 - fill_ratio();
     if (empty <= 0) return std::numeric_limits<double>::infinity();
-    return -static_cast<double>(shape_.counters) / shape_.probes * std::log(empty);
+    return -static_cast<double>(shape_.counters) / shape_.probes * real::log(empty);
   }
-  double rate_now() const { return std::pow(fill_ratio(), shape_.probes); }
+  double rate_now() const { return real::pow(fill_ratio(), shape_.probes); }
   double fill_ratio() const {
     return static_cast<double>(counters_.count_nonzero()) / static_cast<double>(shape_.counters);
   }

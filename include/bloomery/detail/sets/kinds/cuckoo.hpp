@@ -37,6 +37,7 @@
 #include <bloomery/detail/bits/packed.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/hash/budget.hpp>
+#include <bloomery/detail/hash/real.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/shape_fields.hpp>
 #include <bloomery/hash.hpp>
@@ -65,7 +66,7 @@ class Cuckoo {
   static Result<Shape> plan(const Want& want) {
     if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
     // An absent key is compared with eight fingerprints.
-    const double bits = std::ceil(std::log2(2 * places / want.rate));
+    const double bits = std::ceil(real::log2(2 * places / want.rate));
     if (bits > most_bits)
       return Error{Code::impossible,
                    "a cuckoo set cannot go below a rate of 2e-9, where fingerprints would be wider "
@@ -97,7 +98,7 @@ class Cuckoo {
   static double expected_rate(const Shape& shape, std::uint64_t keys) {
     const double held =
         std::min(static_cast<double>(keys), static_cast<double>(shape.buckets) * places);
-    return -std::expm1(-2 * held / (static_cast<double>(shape.buckets) * fingerprints(shape)));
+    return -real::expm1(-2 * held / (static_cast<double>(shape.buckets) * fingerprints(shape)));
   }
 
   // Of so many keys: at 96 or 97 % of its places it takes no more.

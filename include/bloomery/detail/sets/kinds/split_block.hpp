@@ -27,6 +27,7 @@
 #include <bloomery/detail/bits/block.hpp>
 #include <bloomery/detail/bits/kernels.hpp>
 #include <bloomery/detail/bits/native_split.hpp>
+#include <bloomery/detail/hash/real.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/shape_fields.hpp>
 #include <bloomery/hash.hpp>
@@ -185,7 +186,7 @@ class SplitBlock {
   double estimate() const {
     const double empty = 1 - fill_ratio();
     if (empty <= 0) return std::numeric_limits<double>::infinity();
-    return -std::log(empty) * 32 * static_cast<double>(shape_.blocks);
+    return -real::log(empty) * 32 * static_cast<double>(shape_.blocks);
   }
   // The mean over blocks of the product of its words' fills.
   double rate_now() const {

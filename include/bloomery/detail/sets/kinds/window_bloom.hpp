@@ -38,6 +38,7 @@
 #include <bloomery/detail/bits/native_line.hpp>
 #include <bloomery/detail/bits/words.hpp>
 #include <bloomery/detail/hash/budget.hpp>
+#include <bloomery/detail/hash/real.hpp>
 #include <bloomery/detail/sets/concepts.hpp>
 #include <bloomery/detail/sets/shape_fields.hpp>
 #include <bloomery/hash.hpp>
@@ -67,7 +68,7 @@ class WindowBloom {
   static Result<Shape> plan(const Want& want) {
     if (auto sound = check_keys_and_rate(want); !sound) return sound.error();
     // Both generations are full just before one is cleared.
-    const double rate = -std::expm1(std::log1p(-want.rate) / generations);
+    const double rate = -real::expm1(real::log1p(-want.rate) / generations);
     const auto [probes, mean] = plan::fullest_line(rate, max_line_probes);
     if (plan::line_rate(mean, probes) > rate * 1.01)
       return Error{Code::impossible,
@@ -108,7 +109,7 @@ class WindowBloom {
         std::min<std::uint64_t>(begun, in_last == 0 ? generations : generations - 1);
     const double of_full = plan::line_rate(static_cast<double>(shape.share) / blocks, shape.probes);
     const double of_last = plan::line_rate(static_cast<double>(in_last) / blocks, shape.probes);
-    return 1 - std::pow(1 - of_full, static_cast<double>(full)) * (1 - of_last);
+    return 1 - real::pow(1 - of_full, static_cast<double>(full)) * (1 - of_last);
   }
 
   // Of so many keys, the last: those of both generations.
@@ -208,7 +209,7 @@ class WindowBloom {
     const double bits = static_cast<double>(shape_.blocks) * line_bits;
     const double empty = 1 - static_cast<double>(ones) / bits;
     if (empty <= 0) return std::numeric_limits<double>::infinity();
-    return -std::log(empty) / (1 - plan::line_bit_spared(shape_.probes)) *
+    return -real::log(empty) / (1 - plan::line_bit_spared(shape_.probes)) *
            static_cast<double>(shape_.blocks);
   }
   // The mean over blocks of the chance to pass either of its lines.
