@@ -87,6 +87,20 @@ class Serve(unittest.TestCase):
             self.assertEqual((sets["state.set"]["output_bytes"], sets["state.set"]["output_ended"]),
                              (4, True))
 
+    def test_what_does_not_change_is_told_as_of_now(self):
+        self.build("a.set", 1_000)
+        with self.serve("a.set") as served, served.watch() as stream:
+            events = events_of(stream)
+            grown = {}
+            while len(grown) < 4:  # the first looks may wait for a busy machine
+                seen = next(events)[1]["sets"][0]
+                self.assertGreaterEqual(seen["time"], max(grown, default=0))
+                grown[seen["time"]] = seen["keys_per_second"]
+            times = list(grown)
+            self.assertEqual([grown[time] for time in times[1:]], [0, 0, 0])
+            series = served.get("/api/history.json").json()["series"][0]
+            self.assertLess(set(times[1:]), set(series["time"]))
+
     def test_a_set_is_followed_as_it_changes(self):
         self.build("a.set", 1_000, "-n", "1M", "-p", "1%")
         with self.serve("a.set") as served, served.watch() as stream:
@@ -108,6 +122,7 @@ class Serve(unittest.TestCase):
             self.assertEqual(series["name"], "a.set")
             self.assertEqual({series["keys"][0], *series["keys"]}, {1_000, 1_003, None})
             self.assertEqual(series["time"], sorted(series["time"]))
+            self.assertLessEqual(series["time"][-1], served.status()["sets"][0]["time"])
             self.assertEqual(len(series["fill"]), len(series["time"]))
 
     def test_a_live_set_is_followed_while_it_is_open(self):

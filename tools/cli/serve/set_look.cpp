@@ -194,6 +194,13 @@ Seen SetLook::told(const Found& found) {
   if (last_.error.empty() && !last_.values.empty() && seen.time > last_.time)
     growth = std::max(0.0, (seen.values[set_values::keys] - last_.values[set_values::keys]) /
                                (seen.time - last_.time));
+  const std::string facts = found.report.as_json();
+  facts_ = facts.substr(1, facts.size() - 2);
+  tell(seen, growth);
+  return seen;
+}
+
+void SetLook::tell(Seen& seen, double growth) const {
   seen.values[set_values::growth] = growth;
   Report report;
   report.text("id", id_);
@@ -202,10 +209,8 @@ Seen SetLook::told(const Found& found) {
   report.real("keys_per_second", growth);
   // Two objects, the one behind the other, become one.
   seen.json = report.as_json();
-  const std::string rest = found.report.as_json();
   seen.json.resize(seen.json.size() - 2);
-  seen.json += "," + rest.substr(1, rest.size() - 2);
-  return seen;
+  seen.json += "," + facts_;
 }
 
 Seen SetLook::look() {
@@ -213,11 +218,10 @@ Seen SetLook::look() {
   const auto begun = Clock::now();
   try {
     if (!is_remote(path_) && stamp_ != Stamp{} && last_.error.empty() && stamp() == stamp_) {
-      // Nothing has changed; nothing grows.
-      Seen same = last_;
-      same.values[set_values::growth] = 0;
-      same.time = seconds_since_1970();
-      return same;
+      // As it was; nothing grows.
+      last_.time = seconds_since_1970();
+      tell(last_, 0);
+      return last_;
     }
     Found found;
     if (is_remote(path_))

@@ -47,6 +47,8 @@ class SetLook : public Source {
   void look_at_file(Found& found);
   void look_at_server(Found& found) const;
   Seen told(const Found& found);
+  // Its object for status.json.
+  void tell(Seen& seen, double growth) const;
 
   const std::string id_;
   const std::string path_;
@@ -54,6 +56,7 @@ class SetLook : public Source {
   const Word key_file_;
   Stamp stamp_ = {};  // of the sealed file that was read last
   Seen last_ = {};
+  std::string facts_ = {};  // of the last look, as JSON: what follows the name and the time
   Clock::time_point not_before_ = {};
 };
 
