@@ -201,6 +201,8 @@ void add_live_cases(std::vector<Case>& all) {
     all.push_back({"build live " + kind, live_words(kind, "out"), {"in"}});
     all.push_back({"add live " + kind, {"add", "-q", set, "more"}, {set, "in", "more"}, Law::live});
     all.push_back({"seal " + kind, {"seal", set}, {set, "in", "more"}, Law::live});
+    all.push_back(
+        {"unseal " + kind, {"unseal", kind + ".set"}, {kind + ".set", "in", "more"}, Law::live});
     all.push_back({"info live " + kind, {"info", set}, {set}});
     all.push_back({.name = "verify live " + kind,
                    .words = {"verify", set},

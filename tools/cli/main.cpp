@@ -52,6 +52,7 @@ void name_commands(std::vector<Command>& commands) {
   commands.push_back(fold_command());
   commands.push_back(verify_command());
   commands.push_back(seal_command());
+  commands.push_back(unseal_command());
   commands.push_back(serve_command());
   commands.push_back(ints_command());
   commands.push_back(bench_command());

@@ -95,6 +95,7 @@ class Reports(unittest.TestCase):
             "fold": ["-o", "e.set", "large.set"],
             "verify": ["a.set", "b.set"],
             "seal": ["live.set"],
+            "unseal": ["a.set"],
             "ints": ["sort", "lines"],
             "bench": ["-n", "1000", "--quick", "--kind", "blocked"],
         }

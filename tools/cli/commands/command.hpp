@@ -45,6 +45,7 @@ Command merge_command();
 Command fold_command();
 Command verify_command();
 Command seal_command();
+Command unseal_command();
 Command serve_command();  // serve/serve_command.cpp
 Command ints_command();
 Command bench_command();  // bench.cpp, or no_bench.cpp without BLOOMERY_BUILD_BENCH
