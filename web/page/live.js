@@ -40,6 +40,7 @@ export class LiveView {
   constructor() {
     this.series = new Map();
     this.cards = new Map();
+    this.answered = -Infinity; // when the server last told its status without a stream
     this.state = el("p", { role: "status" }, el("span", { class: "status off" }, "Connecting ..."));
     this.host = el("div");
     put($("live"), this.state, this.host);
@@ -69,19 +70,25 @@ export class LiveView {
 
   async poll() {
     const reply = await fetch("api/status.json", { cache: "no-store" });
-    if (reply.status === 401) return this.tell("This server wants its token: open the address that it was started with, with ?token=...", false);
-    if (reply.ok) this.take(await reply.json());
-    return undefined;
+    if (reply.status === 401) this.tell("This server wants its token: open its address with ?token= and the token", false);
+    if (!reply.ok) return false;
+    this.answered = performance.now();
+    this.take(await reply.json());
+    return true;
   }
 
   listen() {
+    clearInterval(this.polling);
+    this.polling = undefined;
     this.events = new EventSource("api/events");
     this.events.addEventListener("status", (event) => this.take(JSON.parse(event.data)));
     this.events.addEventListener("end", () => { this.events.close(); this.old("The server has ended. What you see is its last word."); });
     this.events.addEventListener("error", () => {
-      this.old("The server does not answer; trying again. What you see is old.");
+      const refused = this.events.readyState === EventSource.CLOSED && performance.now() - this.answered < 6000;
+      if (!refused) this.old("The server does not answer; trying again. What you see is old.");
       if (this.events.readyState !== EventSource.CLOSED || this.polling) return;
-      this.polling = setInterval(() => this.poll().catch(() => {}), 5000); // no stream was free
+      // No stream was free: ask now and then, and try for a stream again when the server answers.
+      this.polling = setInterval(() => this.poll().then((good) => { if (good) this.listen(); }, () => {}), 5000);
     });
   }
 

@@ -12,7 +12,9 @@ import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 export const source = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
-const require = createRequire(path.join(source, "build/web_tests/package.json"));
+const installed = path.join(source, "build/web_tests/package.json");
+if (!fs.existsSync(installed)) throw new Error("what drives the browser is missing; scripts/setup test installs it");
+const require = createRequire(installed);
 const { chromium } = require("playwright-core");
 const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
@@ -23,7 +25,7 @@ export const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "bloomery-page-"));
 let browser;
 
 export async function start() {
-  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 }
 
 export async function stop() {

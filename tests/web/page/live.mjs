@@ -57,3 +57,30 @@ test("a run of dedup serves itself: lines in and out, repeats, its end", async (
   assert.equal(fs.readFileSync(`${scratch}/once.txt`, "utf8"), chunk);
   await close(page);
 });
+
+test("a server that goes and comes back is followed", async (context) => {
+  built("back.set", lines("key", 100), "-n", "100", "-p", "1%", "--kind", "blocked");
+  const begin = (address) => serving((work) => context.after(work), "serve", "--listen", address, "--every", "200ms", "back.set");
+  const first = await begin("127.0.0.1:0");
+  const page = await openPage({ view: "live", address: first.address, allowed: first.allowed });
+  await card(page, "back.set").waitFor();
+  first.child.kill("SIGKILL");
+  await first.ended;
+  await page.locator("#view-live .stale").waitFor();
+  await begin(new URL(first.address).host);
+  await page.locator("#view-live .status:not(.off)").waitFor({ timeout: 30000 });
+  assert.equal(await page.locator("#view-live .stale").count(), 0);
+  assert.ok(page.findings.every((finding) => /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(finding)), page.findings.join());
+  page.findings.length = 0;
+  await close(page);
+});
+
+test("a token in the address lets in, and does not stay there", async (context) => {
+  built("kept.set", lines("key", 100), "-n", "100", "-p", "1%", "--kind", "blocked");
+  const token = "0123456789abcdef0123";
+  const server = await serving((work) => context.after(work), "serve", "--listen", "127.0.0.1:0", "--token", token, "kept.set");
+  const page = await openPage({ view: "live", address: `${server.address}?token=${token}`, allowed: server.allowed });
+  await card(page, "kept.set").waitFor();
+  assert.equal(page.url(), `${server.address}#live`);
+  await close(page);
+});

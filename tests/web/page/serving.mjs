@@ -12,7 +12,7 @@ export async function serving(after, ...words) {
   const address = await new Promise((found, failed) => {
     readline.createInterface({ input: child.stderr }).on("line", (line) => {
       const told = line.match(/serving on (http:\S+)/);
-      if (told) found(told[1]);
+      if (told) found(`${new URL(told[1]).origin}/`);
     });
     child.on("exit", (code) => failed(new Error(`${words.join(" ")} ended with ${code}`)));
   });
