@@ -70,6 +70,12 @@ RobustLock::RobustLock(pthread_mutex_t& mutex) : mutex_(&mutex) {
   was_left_ = true;
   pthread_mutex_consistent(mutex_);
 }
+RobustLock::RobustLock(pthread_mutex_t& mutex, std::try_to_lock_t) : mutex_(&mutex) {
+  const int number = pthread_mutex_trylock(mutex_);
+  was_left_ = number == EOWNERDEAD;
+  if (was_left_) pthread_mutex_consistent(mutex_);
+  if (number != 0 && !was_left_) mutex_ = nullptr;
+}
 void RobustLock::unlock() {
   if (mutex_ != nullptr) pthread_mutex_unlock(std::exchange(mutex_, nullptr));
 }

@@ -30,6 +30,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,6 +67,7 @@ struct LiveRuntime {
   std::atomic<std::uint32_t> form;
   std::atomic<std::uint32_t> retired;  // 1: another live file has the name; 2: sealed
   std::atomic<std::uint32_t> recovered;
+  std::atomic<std::uint32_t> syncs;  // of the log that have ended; those who wait for one wait here
 };
 static_assert(sizeof(LiveRuntime) <= page_bytes);
 
@@ -75,6 +77,8 @@ enum class Retired : std::uint32_t { no = 0, replaced = 1, sealed = 2 };
 class RobustLock {
  public:
   explicit RobustLock(pthread_mutex_t& mutex);
+  // Not held where another has it.
+  RobustLock(pthread_mutex_t& mutex, std::try_to_lock_t);
   ~RobustLock() { unlock(); }
   RobustLock(const RobustLock&) = delete;
   RobustLock& operator=(const RobustLock&) = delete;

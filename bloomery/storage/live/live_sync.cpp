@@ -1,12 +1,15 @@
 // How a live file reaches the disk: its log for those who wait for it, the rest at a checkpoint.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
 #include <bloomery/detail/hash/xxh3.hpp>
 #include <bloomery/storage/image_layout.hpp>
 #include <bloomery/storage/live/live_file.hpp>
+#include <bloomery/storage/live/shared_wait.hpp>
 
 namespace bloomery::inline v0::detail {
 namespace {
@@ -16,6 +19,28 @@ void raise_to(std::atomic<std::uint64_t>& value, std::uint64_t least) {
   while (now < least && !value.compare_exchange_weak(now, least)) {
   }
 }
+
+// Of a process that was killed in the middle nobody is told.
+constexpr auto longest_wait = std::chrono::milliseconds(20);
+
+// The turn to sync, if nobody else has it; its end is told, however it ends.
+class SyncTurn {
+ public:
+  explicit SyncTurn(LiveRuntime& runtime)
+      : runtime_(runtime), lock_(runtime.sync_lock, std::try_to_lock) {}
+  ~SyncTurn() {
+    if (!is_ours()) return;
+    lock_.unlock();
+    tell_change(runtime_.syncs);
+  }
+  SyncTurn(const SyncTurn&) = delete;
+  SyncTurn& operator=(const SyncTurn&) = delete;
+  bool is_ours() const { return lock_.is_held(); }
+
+ private:
+  LiveRuntime& runtime_;
+  RobustLock lock_;
+};
 
 }  // namespace
 
@@ -79,13 +104,21 @@ Result<void> LiveFile::make_durable_aside() {
   return make_durable(upto, log);
 }
 
+// One syncs for all whose records are there when it begins; the others wait until that sync has
+// ended, all at once: by the lock itself they would wake up one after the other.
 Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log) {
-  while (runtime_->durable.load(std::memory_order_acquire) < upto) {
-    RobustLock turn(runtime_->sync_lock);
+  while (true) {
+    const std::uint32_t syncs = runtime_->syncs.load(std::memory_order_acquire);
+    if (runtime_->durable.load(std::memory_order_acquire) >= upto) return {};
+    if (runtime_->failed != 0) return poisoned();
+    SyncTurn turn(*runtime_);
+    if (!turn.is_ours()) {
+      wait_for_change(runtime_->syncs, syncs, longest_wait);
+      continue;
+    }
     if (runtime_->failed != 0) return poisoned();
     const std::uint64_t from = runtime_->durable;
     if (from >= upto) return {};
-    // Those who wait for this lock find their own records done as well.
     RobustLock adding(runtime_->add_lock);
     if (in_place() && adding.was_left()) settle_intent();
     const std::uint64_t to = runtime_->published, start = runtime_->start;
@@ -106,7 +139,6 @@ Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log) {
       return done;
     raise_to(runtime_->durable, to);
   }
-  return {};
 }
 
 ChunkMarks LiveFile::no_marks() const { return {head_.layout.payloads.at(0).length, chunk_bytes}; }

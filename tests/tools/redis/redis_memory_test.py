@@ -11,6 +11,8 @@ from redis_server import RedisServer
 from resp import Resp
 
 FILTERS = 400
+# An empty server takes some MB; a filter that is freed aside takes far more.
+LARGE = 64 << 20
 # RedisBloom 2.8 on Redis 7.0, a filter of one item made by ADD.
 REDISBLOOM = {"BF": 347, "CF": 1178}
 
@@ -25,6 +27,11 @@ class Memory(ModuleCase):
     def used(self):
         return int(self.two.ask("INFO", "memory").split(b"used_memory:")[1].split()[0])
 
+    def empty(self):
+        """FLUSHALL, and what a thread of the module still frees of large filters is free too."""
+        self.two.ask("FLUSHALL", "SYNC")
+        self.until(lambda: self.used() < LARGE)
+
     def fill(self, family, key, items):
         words = ["CF.INSERT", key, "ITEMS"] if family == "CF" else ["BF.MADD", key]
         return [*words, *range(items)]
@@ -34,7 +41,7 @@ class Memory(ModuleCase):
         keys = [f"{family}{n:06}" for n in range(FILTERS if items < 1000 else FILTERS // 10)]
         # Twice, since the server counts the buffers of clients as well.
         for _ in range(2):
-            self.two.ask("FLUSHALL", "SYNC")
+            self.empty()
             before = self.used()
             if reserve:
                 self.two.pipeline([[f"{family}.RESERVE", key, *reserve] for key in keys])
