@@ -11,8 +11,8 @@ from redis_server import RedisServer
 from resp import Resp
 
 FILTERS = 400
-# An empty server takes some MB; a filter that is freed aside takes far more.
-LARGE = 64 << 20
+# An empty server takes some MB; a filter that is freed aside takes at least this much.
+LARGE = 32 << 20
 # RedisBloom 2.8 on Redis 7.0, a filter of one item made by ADD.
 REDISBLOOM = {"BF": 347, "CF": 1178}
 
