@@ -1,4 +1,5 @@
-// A set file of 1 GB in the browser: read in pieces, cancelled on the way, read whole, asked, damaged.
+// Large set files in the browser: one of 1 GB is read in pieces, cancelled on the way, read whole,
+// asked, damaged; one that is larger than what is read whole is verified in pieces all the same.
 //
 //    BLOOMERY=the command node tests/web/page_big_test.mjs
 
@@ -36,5 +37,27 @@ test("a file of 1 GB is verified in pieces, can be cancelled and asked, and its 
   await page.setInputFiles("#set-file", file);
   await page.waitForSelector("#inspected .sentence");
   assert.equal(await text(page, "#inspected .sentence"), JSON.parse(command("verify", "big.set", "--json").out).files[0].error);
+  await close(page);
+});
+
+test("a file of more than 2 GB is verified in pieces, and its damage is found", async (context) => {
+  const file = built("huge.set", lines("key", 1000), "-n", "2G", "-p", "1%", "--kind", "blocked");
+  assert.ok(fs.statSync(file).size > 2 ** 31);
+  const page = await openPage({ view: "inspect" });
+  page.setDefaultTimeout(300000);
+  const begun = performance.now();
+  await page.setInputFiles("#set-file", file);
+  await page.waitForSelector("#inspected .status");
+  context.diagnostic(`${fs.statSync(file).size} bytes in ${Math.round(performance.now() - begun)} ms`);
+  assert.match(await text(page, "#inspected"), /larger than the browser lends this page at once/);
+  assert.match(await text(page, "#inspected"), /Verified/);
+  const open = fs.openSync(file, "r+");
+  fs.writeSync(open, "x", 2 ** 31 + 5);
+  fs.closeSync(open);
+  await page.reload();
+  await ready(page, "inspect");
+  await page.setInputFiles("#set-file", file);
+  await page.waitForSelector("#inspected .sentence");
+  assert.equal(await text(page, "#inspected .sentence"), JSON.parse(command("verify", "huge.set", "--json").out).files[0].error);
   await close(page);
 });
