@@ -1,14 +1,19 @@
 // Compressed input, made by the programs that people use: gzip, bzip2, xz, zstd.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include <bloomery/detail/engines/input/input_file.hpp>
+#include <bloomery/engines/input/codecs.hpp>
 #include <bloomery/engines/integers/numbers.hpp>
 #include <bloomery/text/decompress.hpp>
 #include <bloomery/text/lines.hpp>
@@ -358,6 +363,32 @@ TEST(DecompressSigns, SkippableFramesOfZstdAreSkipped) {
       read_all(scratch.file("in", skippable + bytes_of(to) + skippable + bytes_of(to)));
   EXPECT_EQ(outcome.error, "");
   EXPECT_EQ(outcome.bytes, "one\none\n");
+}
+
+// liblz4 would decode such a frame without its dictionary.
+TEST(DecompressSigns, FramesOfLz4ThatNeedADictionaryAreRefusedWhereverTheyStand) {
+  // A good empty frame, and one whose flags name a dictionary.
+  const std::string good("\x04\x22\x4d\x18\x60\x40\x82\0\0\0\0", 11);
+  const std::string other("\x04\x22\x4d\x18\x61\x40\xa7\x36\0\0\0", 11);
+  for (const std::string& stream : {other, good + other})
+    for (std::size_t piece = 1; piece <= stream.size(); ++piece) {
+      const auto decoder = lz4_decoder().value();
+      std::optional<Error> failed;
+      std::array<char, 64> out;
+      std::size_t taken = 0, offered = 0;
+      while (!failed) {
+        const bool last = offered == stream.size();
+        const auto step =
+            decoder->decode(std::span(stream).subspan(taken, offered - taken), out, last);
+        failed = step.failed;
+        taken += step.taken;
+        if (step.taken > 0 || step.made > 0) continue;
+        if (last) break;
+        offered = std::min(stream.size(), offered + piece);
+      }
+      ASSERT_TRUE(failed) << piece;
+      EXPECT_EQ(failed->code, Code::unsupported) << piece << ": " << failed->sentence;
+    }
 }
 
 // libzstd looks at the size in the header of such a frame only if it gets all of it at once.

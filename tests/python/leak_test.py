@@ -50,7 +50,8 @@ class Leaks(unittest.TestCase):
         if not gives_numpy:
             # One lost or taken too often in each cycle would be hundreds at least.
             self.assertLess(abs(all_references() - references), 100)
-        self.assertLess(abs(sys.getallocatedblocks() - blocks), 200)
+        # The interpreter itself keeps some hundred blocks more or less from time to time.
+        self.assertLess(abs(sys.getallocatedblocks() - blocks), max(200, count // 8))
         self.assertLess(abs(sys.getrefcount(None) - nothing), 100)
         # One page a hundred cycles would be a leak of 40 bytes a cycle.
         self.assertLess(resident() - before, max(4 << 20, count * 20))

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace bloomery::inline v0::detail {
@@ -256,7 +257,8 @@ class Lz4Decoder final : public Decoder {
 
   Decoded decode(std::span<const char> in, std::span<char> out, bool last) override {
     if (in.empty() && !in_frame_) return {};
-    if (!in_frame_ && !told_dictionary_ && needs_dictionary(in))
+    if (!in_frame_) header_bytes_ = 0;
+    if (needs_dictionary(in))
       return failing({}, Error{Code::unsupported,
                                "the lz4 stream was made with a dictionary; pipe it through "
                                "'lz4 -dc -D DICT'"});
@@ -265,6 +267,7 @@ class Lz4Decoder final : public Decoder {
     const std::size_t left =
         LZ4F_decompress(stream_, out.data(), &made, in.data(), &taken, nullptr);
     if (LZ4F_isError(left) != 0) return failing({}, why(left));
+    header_bytes_ = std::min(header_bytes_ + taken, header_.size());
     in_frame_ = left != 0;
     any_frame_ = any_frame_ || !in_frame_;
     const bool dry = last && in_frame_ && taken == 0 && made == 0;
@@ -272,12 +275,15 @@ class Lz4Decoder final : public Decoder {
   }
 
  private:
-  // Only for the first frame, whose header is always whole in the first input.
+  // Of each frame, in whatever pieces its header comes.
   bool needs_dictionary(std::span<const char> in) {
-    told_dictionary_ = true;
+    constexpr std::string_view magic = "\x04\x22\x4d\x18";
     constexpr unsigned dictionary_flag = 1;
-    constexpr char magic_begins = 4;
-    return in.size() > 4 && in[0] == magic_begins && (in[4] & dictionary_flag) != 0;
+    const std::size_t more = std::min(in.size(), header_.size() - header_bytes_);
+    std::copy_n(in.begin(), more, header_.begin() + header_bytes_);
+    return header_bytes_ + more == header_.size() &&
+           std::string_view(header_.data(), magic.size()) == magic &&
+           (header_.back() & dictionary_flag) != 0;
   }
 
   Error why(std::size_t error) const {
@@ -290,8 +296,9 @@ class Lz4Decoder final : public Decoder {
 
   LZ4F_dctx* stream_ = nullptr;
   bool in_frame_ = false;
-  bool any_frame_ = false;  // one was read to its end
-  bool told_dictionary_ = false;
+  bool any_frame_ = false;        // one was read to its end
+  std::array<char, 5> header_{};  // magic number and flags
+  std::size_t header_bytes_ = 0;  // of it that were taken
 };
 
 template <class One>
