@@ -374,9 +374,11 @@ class Flow {
     }
     // Other threads are still at work and may fail: then this one must not wait for input.
     if (printed_ != read_ || printer_busy_) return busy_wait;
+    // A signal may wake up another thread than this one.
+    const int longest = rules_.stop == nullptr ? longest_wait : stop_wait;
     if (!rules_.checkpoint || added_ == saved_) return rules_.stop == nullptr ? -1 : stop_wait;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_checkpoint_ - Clock::now());
-    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, longest_wait));
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, longest));
   }
 
   void flush(Lock& lock) {

@@ -143,6 +143,7 @@ class DedupServe(unittest.TestCase):
         with self.dedup() as served, served.watch():
             self.assertEqual(served.end(signal.SIGTERM), -signal.SIGTERM)
         with self.dedup("--json-key", ".id", "-o", "out2") as served, served.watch() as stream:
+            until(lambda: served.status()["watchers"] == 1)
             served.process.stdin.write(b"no json\n")
             served.process.stdin.close()
             self.assertEqual(served.process.wait(), 2)
