@@ -416,6 +416,19 @@ TEST(DecompressSigns, FramesOfZstdAreJudgedAlikeAtOnceAndInPieces) {
   }
 }
 
+// libzstd took the last bytes of such a header for the beginning of another frame, one that needs a
+// dictionary here.
+TEST(DecompressSigns, AHeaderOfZstdThatEndsLikeTheBeginningOfAFrameIsAHeader) {
+  Scratch scratch;
+  const std::string frame("\x28\xb5\x2f\xfd\x40\x28\xb5\x2f\xfd\x13\x13", 11);
+  const std::string path = scratch.file("in", frame + std::string(50, '\x13'));
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{6}, std::size_t{1 << 20}}) {
+    const Outcome outcome = read_all(path, piece);
+    EXPECT_EQ(outcome.code, Code::damaged) << piece;
+    EXPECT_NE(outcome.error.find("the zstd stream is damaged"), std::string::npos) << outcome.error;
+  }
+}
+
 TEST(DecompressSigns, OtherSettingsOfThePrograms) {
   Scratch scratch;
   std::mt19937_64 random(7);

@@ -188,10 +188,7 @@ class ZstdDecoder final : public Decoder {
   ~ZstdDecoder() override { ZSTD_freeDStream(stream_); }
 
   Decoded decode(std::span<const char> in, std::span<char> out, bool last) override {
-    // A frame that libzstd gets at once it judges more strictly than one that comes in pieces.
-    constexpr std::size_t least_header_bytes = 5;
-    ZSTD_inBuffer from{in.data(), in_frame_ ? in.size() : std::min(in.size(), least_header_bytes),
-                       0};
+    ZSTD_inBuffer from{in.data(), std::min(in.size(), most_at_once()), 0};
     ZSTD_outBuffer to{out.data(), out.size(), 0};
     if (in.empty() && !in_frame_) return {};
     const std::size_t left = ZSTD_decompressStream(stream_, &to, &from);
@@ -222,6 +219,20 @@ class ZstdDecoder final : public Decoder {
                 "the zstd stream was made with a dictionary; pipe it through 'zstd -dc -D DICT'"};
       default: return damaged_stream("zstd", ZSTD_getErrorName(error));
     }
+  }
+
+  // libzstd decodes a frame in another way, which judges it more strictly, if it gets all of it with
+  // the last byte of its header. It then looks for the frame where that piece of input begins: a
+  // frame whose header ends like the beginning of another one would be taken for that one. So the
+  // last byte of the header comes alone.
+  std::size_t most_at_once() const {
+    constexpr std::size_t least_header_bytes = 5;
+    constexpr std::string_view magic("\x28\xb5\x2f\xfd", 4);
+    if (header_bytes_ < least_header_bytes) return least_header_bytes - header_bytes_;
+    const bool is_skippable = std::string_view(header_.data(), magic.size()) != magic;
+    const std::size_t header = zstd_header_bytes(static_cast<unsigned char>(header_[4]));
+    if (is_skippable || header_bytes_ >= header) return std::numeric_limits<std::size_t>::max();
+    return std::max<std::size_t>(header - header_bytes_ - 1, 1);
   }
 
   void keep_header(std::span<const char> taken) {
@@ -309,6 +320,17 @@ Result<std::unique_ptr<Decoder>> started(const char* codec) {
 }
 
 }  // namespace
+
+//    28 b5 2f fd | descriptor | window 0-1 | dictionary 0-4 | content size 0-8
+//                  ^ bit 3 is reserved; bits 7-6, 5, 1-0 tell the lengths
+std::size_t zstd_header_bytes(unsigned char descriptor) {
+  constexpr std::array<std::size_t, 4> dictionary_bytes = {0, 1, 2, 4};
+  constexpr std::array<std::size_t, 4> size_bytes = {0, 2, 4, 8};
+  const bool single_segment = (descriptor & 0x20) != 0;
+  const unsigned size_code = descriptor >> 6;
+  const std::size_t size_length = size_code == 0 && single_segment ? 1 : size_bytes[size_code];
+  return 5 + (single_segment ? 0 : 1) + dictionary_bytes[descriptor & 3] + size_length;
+}
 
 Error cut_short(const char* codec) {
   return {Code::damaged, std::string("the ") + codec +

@@ -2,6 +2,7 @@
 // codec gets no memory to start with.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include <bloomery/detail/engines/input/decoder.hpp>
@@ -14,6 +15,9 @@ Result<std::unique_ptr<Decoder>> bzip2_decoder();
 Result<std::unique_ptr<Decoder>> xz_decoder();
 Result<std::unique_ptr<Decoder>> zstd_decoder();
 Result<std::unique_ptr<Decoder>> lz4_decoder();
+
+// Of a frame of zstd, with all that comes before its first block.
+std::size_t zstd_header_bytes(unsigned char descriptor);
 
 // The error messages that they share.
 Error cut_short(const char* codec);

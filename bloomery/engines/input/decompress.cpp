@@ -66,17 +66,6 @@ Sign xz_sign(std::string_view bytes) {
   });
 }
 
-//    28 b5 2f fd | descriptor | window 0-1 | dictionary 0-4 | content size 0-8
-//                  ^ bit 3 is reserved; bits 7-6, 5, 1-0 tell the lengths
-std::size_t zstd_header_bytes(unsigned char descriptor) {
-  constexpr std::array<std::size_t, 4> dictionary_bytes = {0, 1, 2, 4};
-  constexpr std::array<std::size_t, 4> size_bytes = {0, 2, 4, 8};
-  const bool single_segment = (descriptor & 0x20) != 0;
-  const unsigned size_code = descriptor >> 6;
-  const std::size_t size_length = size_code == 0 && single_segment ? 1 : size_bytes[size_code];
-  return 5 + (single_segment ? 0 : 1) + dictionary_bytes[descriptor & 3] + size_length;
-}
-
 Sign zstd_sign(std::string_view bytes) {
   const bool skippable = !bytes.empty() && byte_at(bytes, 0) >> 4 == 5;
   if (skippable) {
