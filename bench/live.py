@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Adds to a live set a second, beside a sealed set in memory and beside Redis with `appendfsync
-always` (BF.MADD of bloomery.so): the same keys, batches and disk, in turns.
+always` (BF.MADD of bloomery.so): the same keys, batches and disk, in turns. "synced" is what the
+disk allows one writer that does nothing but write and sync what a batch logs.
 
     live.py [--keys N] [--seconds S] [--rounds N] [--writers N...] [--folder DIR]
 
@@ -17,7 +18,8 @@ from pathlib import Path
 
 BUILD = Path(os.environ["BLOOMERY_BUILD"])
 BATCHES = (1, 64, 4096)
-WAYS = ("memory", "none", "interval", "every")
+WAYS = ("memory", "none", "interval", "every", "synced")
+ALONE = ("memory", "synced")
 
 
 def free_port():
@@ -74,7 +76,7 @@ def main():
                 for writers, batch in cells:
                     load = (want.keys, batch, want.seconds, writers)
                     for way in WAYS:
-                        if way == "memory" and writers > 1:
+                        if way in ALONE and writers > 1:
                             continue
                         found.setdefault((writers, batch, way), []).append(
                             keys_a_second(folder, *load, want.kind, way))

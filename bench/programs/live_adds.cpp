@@ -1,12 +1,16 @@
 // Adds to live sets a second, for bench/live.py:
 //
-//    bench_live DIRECTORY KEYS BATCH SECONDS WRITERS KIND none|interval|every|memory
+//    bench_live DIRECTORY KEYS BATCH SECONDS WRITERS KIND none|interval|every|memory|synced
 //    bench_live redis PORT KEYS BATCH SECONDS WRITERS
 //
 // Prints keys a second of all writers, each of which has the file open, or a connection, of its
-// own. "memory" is a sealed set of the same plan, opened and not saved, and has one writer. Of
-// redis: BF.MADD of bloomery.so on a server that is there, with the same keys and batches.
+// own. "memory" is a sealed set of the same plan, opened and not saved, and has one writer.
+// "synced" is what the disk allows one writer: the bytes of each batch, 8 a key and 32, are written
+// and synced in a file that has its length already, and nothing else is done.
+// Of redis: BF.MADD of bloomery.so on a server that is there, with the same keys and batches.
+#include <fcntl.h>
 #include <hiredis/hiredis.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -81,8 +85,33 @@ double sum_of_writers(const Load& load, Write&& write) {
   return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 
+void expect(bool good, const char* what) {
+  if (good) return;
+  std::perror(what);
+  std::exit(1);
+}
+
+double synced(const std::string& path, const Load& load) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  expect(file >= 0, "open");
+  constexpr std::size_t file_bytes = std::size_t{64} << 20;
+  const std::vector<char> zeros(file_bytes), record(8 * load.batch + 32, 'r');
+  expect(::pwrite(file, zeros.data(), file_bytes, 0) == static_cast<ssize_t>(file_bytes), "pwrite");
+  expect(::fdatasync(file) == 0, "fdatasync");
+  std::size_t at = 0;
+  const double rate = keys_a_second(load, 0, [&](auto) {
+    if (at + record.size() > file_bytes) at = 0;
+    const auto put = ::pwrite(file, record.data(), record.size(), static_cast<off_t>(at));
+    expect(put == static_cast<ssize_t>(record.size()) && ::fdatasync(file) == 0, "fdatasync");
+    at += record.size();
+  });
+  ::close(file);
+  return rate;
+}
+
 double live(const std::string& path, const Load& load, const char* kind,
             const std::string& durability) {
+  if (durability == "synced") return synced(path, load);
   auto planned = AnySet::make(kind, {.keys = load.keys, .rate = 0.001}).value();
   if (durability == "memory") {
     planned.save(path).value();

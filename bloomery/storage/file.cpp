@@ -322,6 +322,16 @@ Result<void> DurableFile::reserve(std::uint64_t bytes) {
   return {};
 }
 
+Result<void> DurableFile::lengthen(std::uint64_t bytes) {
+  assert(file_.is_open() && "a durable file is written before commit()");
+  if (bytes > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()))
+    return refused("", EFBIG);
+  const auto length = static_cast<off_t>(bytes);
+  if (unless_interrupted([&] { return ::ftruncate(file_.number(), length); }) != 0)
+    return refused("", errno);
+  return {};
+}
+
 Result<void> DurableFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   assert(file_.is_open() && "a durable file is written before commit()");
   while (!bytes.empty()) {

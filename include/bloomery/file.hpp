@@ -115,6 +115,8 @@ class DurableFile {
 
   // Gives the file this length, all zero, and the disk space for it where the file system can.
   Result<void> reserve(std::uint64_t bytes);
+  // As long as this, with a hole behind what was written.
+  Result<void> lengthen(std::uint64_t bytes);
   Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes);
   // For files that are changed page by page through mappings later: newer kernels keep what one
   // call wrote as one piece, and look at all of it when one of its pages is changed first.

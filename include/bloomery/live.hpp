@@ -34,6 +34,8 @@
 //          file are those of its threads. A live file is not an ordinary set file while it is live:
 //          seal_live() makes one of it; programs that only read (open_image) take both.
 //          A process that is stopped (SIGSTOP) in the middle of an add holds up the others.
+//          All processes are in one PID namespace (containers: share it). A child of fork() opens
+//          the file itself: the object of its parent takes no more keys there.
 // Threads: any number may use one object: its verbs take turns. Only one may move, close or destroy
 //          it; adds of others after close() are Errors. Several objects of one file in one process
 //          are as in several processes, and their adds share syncs.
@@ -100,6 +102,7 @@ class AnyLiveSet {
  private:
   friend Result<Recovery> seal_live(const std::filesystem::path&, const LiveOptions&);
   AnyLiveSet(AnySet set, detail::LiveBody* body, const Recovery& recovery);
+  void end_syncer();
 
   AnySet set_;
   detail::LiveBody* body_;  // behind set_

@@ -10,8 +10,8 @@
 #include <bloomery/image.hpp>
 #include <tests/live/acknowledged.hpp>
 #include <tests/live/disk_after_cut.hpp>
+#include <tests/live/live_superblock.hpp>
 #include <tests/live/recorded_run.hpp>
-#include <tests/live/restarted_system.hpp>
 #include <tests/storage/scratch_directory.hpp>
 
 namespace bloomery {

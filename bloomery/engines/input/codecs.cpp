@@ -221,10 +221,10 @@ class ZstdDecoder final : public Decoder {
     }
   }
 
-  // libzstd decodes a frame in another way, which judges it more strictly, if it gets all of it with
-  // the last byte of its header. It then looks for the frame where that piece of input begins: a
-  // frame whose header ends like the beginning of another one would be taken for that one. So the
-  // last byte of the header comes alone.
+  // libzstd decodes a frame in another way, which judges it more strictly, if it gets all of it
+  // with the last byte of its header. It then looks for the frame where that piece of input begins:
+  // a frame whose header ends like the beginning of another one would be taken for that one. So
+  // the last byte of the header comes alone.
   std::size_t most_at_once() const {
     constexpr std::size_t least_header_bytes = 5;
     constexpr std::string_view magic("\x28\xb5\x2f\xfd", 4);

@@ -33,14 +33,20 @@ AnyLiveSet::AnyLiveSet(AnyLiveSet&& other) noexcept
       syncer_(std::move(other.syncer_)),
       recovery_(other.recovery_) {}
 AnyLiveSet& AnyLiveSet::operator=(AnyLiveSet&& other) noexcept {
-  syncer_.reset();
+  end_syncer();
   set_ = std::move(other.set_);
   syncer_ = std::move(other.syncer_);
   body_ = std::exchange(other.body_, nullptr);
   recovery_ = other.recovery_;
   return *this;
 }
-AnyLiveSet::~AnyLiveSet() = default;
+AnyLiveSet::~AnyLiveSet() { end_syncer(); }
+
+void AnyLiveSet::end_syncer() {
+  // In a child of fork() there is no such thread, and nobody to give back its locks.
+  if (body_ != nullptr && body_->is_of_parent()) static_cast<void>(syncer_.release());
+  syncer_.reset();
+}
 
 Result<AnyLiveSet> AnyLiveSet::open(const std::filesystem::path& path, const LiveOptions& options) {
   Recovery recovery;
@@ -70,8 +76,8 @@ Result<void> AnyLiveSet::checkpoint() {
 }
 Result<void> AnyLiveSet::close() {
   if (body_ == nullptr) return moved_from_error();
-  body_->hurry_by({});
-  syncer_.reset();
+  if (!body_->is_of_parent()) body_->hurry_by({});
+  end_syncer();
   return body_->close();
 }
 

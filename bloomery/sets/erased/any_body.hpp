@@ -107,9 +107,21 @@ struct AnySet::Body {
 
   // Reads what estimate(), rate_now() and fill_ratio() tell of, where that can fail.
   virtual Result<void> measure() const { return {}; }
+
+  // A verb of AnySet that changes the set ends with this, however many calls it took: what was
+  // changed is as durable now as was promised (live files).
+  virtual Result<void> keep_promise() { return {}; }
 };
 
 namespace detail {
+
+// What a verb that changed the set returns.
+template <class T>
+Result<T> with_promise(AnySet::Body& body, Result<T> outcome) {
+  const auto kept = body.keep_promise();
+  if (outcome && !kept) return kept.error();
+  return outcome;
+}
 
 template <class K>
 inline constexpr bool takes_ordinals = std::same_as<typename K::Input, Ordinal>;

@@ -277,7 +277,7 @@ Result<std::size_t> AnySet::add_all(std::span<const std::string_view> keys, std:
   // Nothing after a slice that was refused was added.
   if (!count && slices.end() < fresh.size()) std::ranges::fill(fresh.subspan(slices.end()), false);
   note_form(KeyForm::text, keys.empty(), count);
-  return count;
+  return with_promise(*body_, std::move(count));
 }
 
 Result<std::size_t> AnySet::add_all(std::span<const Hash> hashes, std::span<bool> fresh) {
@@ -285,12 +285,12 @@ Result<std::size_t> AnySet::add_all(std::span<const Hash> hashes, std::span<bool
   if (auto fitting = settle_form(KeyForm::hash, hashes.empty()); !fitting) return fitting.error();
   auto added = body_->add(hashes, or_null(fresh));
   note_form(KeyForm::hash, hashes.empty(), added);
-  return added;
+  return with_promise(*body_, std::move(added));
 }
 
 Result<std::size_t> AnySet::add_all(std::span<const Ordinal> ordinals, std::span<bool> fresh) {
   if (!body_) return moved_from_error();
-  return body_->add(ordinals, or_null(fresh));
+  return with_promise(*body_, body_->add(ordinals, or_null(fresh)));
 }
 
 Result<void> AnySet::may_contain_all(std::span<const std::string_view> keys,
@@ -318,23 +318,25 @@ Result<std::size_t> AnySet::remove_all(std::span<const std::string_view> keys,
                                        std::span<bool> removed) {
   if (auto fitting = expect_texts(); !fitting) return fitting.error();
   TextSlices slices(keys, hasher_, body_->row().wide_hashes);
-  std::size_t count = 0;
-  while (slices.next()) {
+  Result<std::size_t> count = std::size_t{0};
+  while (count && slices.next()) {
     const auto gone = body_->remove(slices.hashes(), or_null(removed, slices.first()));
-    if (!gone) return gone;
-    count += *gone;
+    if (gone)
+      *count += *gone;
+    else
+      count = gone.error();
   }
-  return count;
+  return with_promise(*body_, std::move(count));
 }
 
 Result<std::size_t> AnySet::remove_all(std::span<const Hash> hashes, std::span<bool> removed) {
   if (!body_) return moved_from_error();
-  return body_->remove(hashes, or_null(removed));
+  return with_promise(*body_, body_->remove(hashes, or_null(removed)));
 }
 
 Result<std::size_t> AnySet::remove_all(std::span<const Ordinal> ordinals, std::span<bool> removed) {
   if (!body_) return moved_from_error();
-  return body_->remove(ordinals, or_null(removed));
+  return with_promise(*body_, body_->remove(ordinals, or_null(removed)));
 }
 
 Result<void> AnySet::counts(std::span<const std::string_view> keys,
@@ -423,7 +425,7 @@ Result<std::size_t> AnySet::add_all(const HashedTexts& hashed, std::size_t first
   const bool wide = body_->row().wide_hashes;
   auto added = body_->add(inputs_of(hashed, wide, first, count), or_null(fresh));
   note_form(KeyForm::text, count == 0, added);
-  return added;
+  return with_promise(*body_, std::move(added));
 }
 
 Result<void> AnySet::may_contain_all(const HashedTexts& hashed, std::span<bool> answers) const {
@@ -435,7 +437,7 @@ Result<void> AnySet::may_contain_all(const HashedTexts& hashed, std::span<bool> 
 
 Result<void> AnySet::advance_to(std::uint64_t time, std::uint64_t span) {
   if (!body_) return moved_from_error();
-  return body_->advance_to(time, span);
+  return with_promise(*body_, body_->advance_to(time, span));
 }
 
 std::uint64_t AnySet::time_span() const { return body_ ? body_->facts().time_span : 0; }

@@ -28,7 +28,7 @@ bool AnySet::equals(const AnySet& other) const {
 
 Result<void> AnySet::clear() {
   if (body_ == nullptr) return moved_from_error();
-  if (auto cleared = body_->clear(); !cleared) return cleared;
+  if (auto cleared = with_promise(*body_, body_->clear()); !cleared) return cleared;
   rules_.form = input() == InputForm::ordinal ? KeyForm::number : KeyForm::none;
   uuid_ = {};  // it names the content that is gone
   return {};
@@ -56,7 +56,7 @@ Result<std::size_t> AnySet::add_ready(const ReadyKeys& keys, KeyForm form, bool*
     if (auto fitting = settle_form(form, none); !fitting) return fitting.error();
   auto added = body_->add(keys, fresh);
   if (form != KeyForm::number) note_form(form, none, added);
-  return added;
+  return with_promise(*body_, std::move(added));
 }
 
 Result<void> AnySet::ask_ready(const ReadyKeys& keys, KeyForm form, bool* answers) const {
@@ -66,7 +66,7 @@ Result<void> AnySet::ask_ready(const ReadyKeys& keys, KeyForm form, bool* answer
 
 Result<std::size_t> AnySet::remove_ready(const ReadyKeys& keys, KeyForm form, bool* removed) {
   if (auto fitting = expect_form(form); !fitting) return fitting.error();
-  return body_->remove(keys, removed);
+  return with_promise(*body_, body_->remove(keys, removed));
 }
 
 Result<void> AnySet::count_ready(const ReadyKeys& keys, KeyForm form, std::uint64_t* counts) const {

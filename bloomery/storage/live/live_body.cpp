@@ -39,20 +39,21 @@ Result<std::unique_ptr<LiveBody>> LiveBody::open(const std::filesystem::path& pa
     if (!inner) return inner.error();
     body->inner_.emplace(std::move(*inner));
     LiveBody& mine = *body;
-    const auto visit = [&](const LogRecord& record) -> Result<void> {
-      return mine.in_place() ? mine.apply(record) : Result<void>();
-    };
-    auto found = mine.file_->attach(visit, mine.marking());
+    auto found = mine.file_->attach(mine.replay(), mine.marking());
     if (!found) return found.error();
+    // Of a followed set the image is read as a whole all the same.
+    const auto sound = mine.in_place() ? Result<void>() : mine.file_->check_sums(mine.marking());
     LiveFile::Turn turn(*mine.file_);
     // Another process has put a newer file under the name in the meantime.
     if ((turn.retired() == Retired::replaced || !mine.file_->has_its_name()) && tries < most_tries)
       continue;
-    if (turn.retired() != Retired::replaced)
-      if (auto good = turn.check(); !good) return good.error();
+    if (auto good = turn.check(); !good) return good.error();
     if (!mine.in_place()) {
+      if (!sound) return sound.error();
       if (auto followed = mine.replay_from_base(); !followed) return followed.error();
-      if (auto undone = mine.undo_dead_runs(turn); !undone) return undone.error();
+      const auto undone = mine.undo_dead_runs(turn);
+      if (!undone) return undone.error();
+      found->undone_keys = *undone;
     }
     recovery = *found;
     return body;
@@ -67,13 +68,13 @@ Result<std::unique_ptr<LiveBody>> LiveBody::open_to_ask(const std::filesystem::p
   std::unique_ptr<LiveBody> body(new LiveBody(std::move(*file), options));
   LiveBody& mine = *body;
   if (auto whole = mine.file_->expect_closed_log(); !whole) return whole.error();
-  if (!mine.file_->is_recovered())
-    if (auto counted = mine.file_->count_at_rest(); !counted) return counted.error();
+  if (auto looked = mine.file_->look_at_rest(); !looked) return looked.error();
   if (!mine.in_place()) {
+    if (auto sound = mine.file_->check_sums(mine.marking()); !sound) return sound.error();
     if (auto followed = mine.replay_from_base(); !followed) return followed.error();
     return body;
   }
-  if (mine.file_->is_recovered()) {
+  if (!mine.file_->is_at_rest()) {
     auto inner = mine.base(wanted);
     if (!inner) return inner.error();
     mine.inner_.emplace(std::move(*inner));
@@ -87,17 +88,51 @@ Result<std::unique_ptr<LiveBody>> LiveBody::open_to_ask(const std::filesystem::p
     bool whole = true;
     const auto done = mine.file_->each_logged([&](const LogRecord& record) -> Result<void> {
       if (sharing == Sharing::own) return mine.apply(record);
-      mine.marks_.resize(record.keys);
-      bool* const answers = reinterpret_cast<bool*>(mine.marks_.data());
-      const AnyInputs inputs = record.inputs(mine.row().input == InputForm::ordinal);
-      if (auto asked = mine.inner().ask(inputs, answers); !asked) return asked;
-      whole = whole && std::all_of(answers, answers + record.keys, [](bool has) { return has; });
+      if (!whole) return {};
+      const auto has = mine.has_all_of(record);
+      if (!has) return has.error();
+      whole = *has;
       return {};
     });
     if (!done) return done.error();
+    mine.has_own_bytes_ = sharing != wanted;
     if (whole) break;
   }
   return body;
+}
+
+// Who opened it before it was recovered, which needed bytes of its own, goes back to those that all
+// share.
+Result<void> LiveBody::join_others() const {
+  if (!has_own_bytes_ || file_->is_at_rest()) return {};
+  auto inner = base(Sharing::shared);
+  if (!inner) return inner.error();
+  inner_.emplace(std::move(*inner));
+  has_own_bytes_ = false;
+  return {};
+}
+
+LiveFile::Replay LiveBody::replay() const {
+  if (!in_place()) return {.again = [](const LogRecord&) { return Result<void>(); }, .has = {}};
+  return {.again = [this](const LogRecord& record) { return apply(record); },
+          .has = [this](const LogRecord& record) { return has_all_of(record); }};
+}
+
+Result<bool> LiveBody::has_all_of(const LogRecord& record) const {
+  if (!is_of_keys(record.op)) return not_in_place();
+  // Whoever was to add these may have ended before it set their bits.
+  if (record.op == LogOp::settled) return true;
+  marks_.resize(record.keys);
+  bool* const answers = reinterpret_cast<bool*>(marks_.data());
+  const auto asked = inner().ask(record.inputs(row().input == InputForm::ordinal), answers);
+  if (!asked) return asked.error();
+  return std::all_of(answers, answers + record.keys, [](bool has) { return has; });
+}
+
+Error LiveBody::not_in_place() const {
+  return {Code::damaged, file_->name() +
+                             " is damaged: its log tells of something that cannot be done to a set "
+                             "in place; restore it from a copy or build it again"};
 }
 
 LiveBody::~LiveBody() { static_cast<void>(close().has_value()); }
@@ -129,6 +164,9 @@ Result<void> LiveBody::expect_open() const {
   if (options_.read_only)
     return Error{Code::unsupported, file_->name() + " was opened to be asked only"};
   if (is_closed_) return Error{Code::unsupported, file_->name() + " was closed; open it again"};
+  if (file_->is_of_parent())
+    return Error{Code::unsupported,
+                 file_->name() + " was opened before fork(); open it again in this process"};
   return {};
 }
 
@@ -168,7 +206,6 @@ Result<std::size_t> LiveBody::add(const AnyInputs& inputs, bool* fresh) {
       count += *added;
     }
   }
-  if (auto synced = as_promised(); !synced) return synced.error();
   if (!failed) return failed.error();
   return count;
 }
@@ -207,7 +244,11 @@ void LiveBody::call_for_pages(const AnyInputs& inputs) {
 }
 
 Result<std::size_t> LiveBody::add_in_place(const AnyInputs& inputs, bool* fresh) {
-  // An integer outside the range is refused before anything is noted.
+  // Keys that the kind does not take are refused before anything is noted, and so is an integer
+  // outside the range.
+  if (std::holds_alternative<std::span<const Ordinal>>(inputs) !=
+      (row().input == InputForm::ordinal))
+    return inner().add(inputs, fresh);
   if (const auto* const ordinals = std::get_if<std::span<const Ordinal>>(&inputs))
     if (const auto range = inner().facts().range)
       for (const Ordinal n : *ordinals)
@@ -219,7 +260,9 @@ Result<std::size_t> LiveBody::add_in_place(const AnyInputs& inputs, bool* fresh)
   for (;;) {
     LiveFile::Turn turn(*file_);
     if (auto good = turn.check(); !good) return good.error();
-    if (!turn.has_room(record.bytes())) {
+    const auto room = turn.has_room(record.bytes());
+    if (!room) return room.error();
+    if (!*room) {
       turn.unlock();
       if (auto made = file_->make_room(marking()); !made) return made.error();
       continue;
@@ -235,9 +278,22 @@ Result<std::size_t> LiveBody::add_in_place(const AnyInputs& inputs, bool* fresh)
     const bool is_written = logged.keys == record.keys;
     if (auto published = turn.publish(logged, by_call(record), is_written); !published)
       return published.error();
-    if (hurry_ && file_->is_half_full() && !is_hurried_.exchange(true)) hurry_();
+    turn.unlock();
+    if (auto done = checkpoint_if_due(); !done) return done.error();
     return *added;
   }
+}
+
+// A thread that syncs in the background does so every now and then, too.
+Result<void> LiveBody::checkpoint_if_due() {
+  if (hurry_) {
+    if (file_->is_nearly_full() && !is_hurried_.exchange(true)) hurry_();
+    return {};
+  }
+  constexpr std::uint64_t looked_at_every = 64U << 10;
+  const std::uint64_t looked_at = file_->published() / looked_at_every;
+  if (std::exchange(looked_at_, looked_at) == looked_at || !file_->is_checkpoint_due()) return {};
+  return file_->checkpoint(marking(), LiveFile::Others::left);
 }
 
 Result<std::size_t> LiveBody::change(const std::function<Result<std::size_t>(LogRecord&)>& work) {
@@ -285,9 +341,12 @@ Result<std::size_t> LiveBody::add_followed(const AnyInputs& inputs, bool* fresh)
   });
 }
 
-Result<void> LiveBody::as_promised() {
-  if (options_.durability != Durability::every) return {};
-  return file_->make_durable(file_->published());
+// Of a verb that failed, too: what it did before that may be acknowledged.
+Result<void> LiveBody::keep_promise() {
+  if (options_.durability != Durability::every || options_.read_only) return {};
+  const Turns turn(turns_);
+  if (is_closed_) return closed_;
+  return file_->make_durable(file_->published(), LiveFile::Company::awaited);
 }
 
 Result<std::size_t> LiveBody::remove(const AnyInputs& inputs, bool* removed) {
@@ -307,7 +366,6 @@ Result<std::size_t> LiveBody::remove(const AnyInputs& inputs, bool* removed) {
     if (!gone) return gone;
     count += *gone;
   }
-  if (auto synced = as_promised(); !synced) return synced.error();
   return count;
 }
 
@@ -321,7 +379,7 @@ Result<void> LiveBody::clear() {
     return std::size_t{0};
   });
   if (!done) return done.error();
-  return as_promised();
+  return {};
 }
 
 Result<void> LiveBody::advance_to(std::uint64_t time, std::uint64_t span) {
@@ -373,6 +431,7 @@ Result<Parts> LiveBody::parts() const {
 
 Result<void> LiveBody::sync() {
   const Turns turn(turns_);
+  if (is_closed_) return closed_;
   return file_->make_durable(file_->published());
 }
 void LiveBody::sync_aside() {
@@ -392,8 +451,10 @@ void LiveBody::sync_aside() {
     aside_ = std::move(*twin);
   }
   // A checkpoint before the log is full, so that nobody who adds waits for it.
-  static_cast<void>(aside_->is_half_full() ? aside_->checkpoint(marking()).has_value()
-                                           : aside_->make_durable_aside().has_value());
+  const auto sync_log = [&] { static_cast<void>(aside_->make_durable_aside().has_value()); };
+  sync_log();
+  if (!aside_->is_checkpoint_due()) return;
+  static_cast<void>(aside_->checkpoint(marking(), LiveFile::Others::left, sync_log).has_value());
 }
 Result<void> LiveBody::checkpoint() {
   const Turns turn(turns_);
@@ -403,20 +464,17 @@ Result<void> LiveBody::checkpoint() {
 }
 
 Result<void> LiveBody::close() {
+  // Another thread of the parent may have had its turn.
+  if (file_->is_of_parent()) return {};
   const Turns turn(turns_);
-  is_closed_ = true;
-  return file_->detach(marking());
+  if (std::exchange(is_closed_, true)) return {};
+  closed_ = file_->detach(marking());
+  return closed_;
 }
 
 Result<void> LiveBody::verify() const {
   const Turns turn(turns_);
-  // A chunk may be changed between the look at the log and the sum.
-  constexpr int most_looks = 5;
-  for (int looks = 1;; ++looks) {
-    auto checked = file_->check_sums(marking());
-    if (checked || !in_place() || looks == most_looks || checked.error().code != Code::damaged)
-      return checked;
-  }
+  return file_->check_sums(marking());
 }
 
 Result<Image> LiveBody::image() const {
@@ -438,11 +496,11 @@ Result<void> LiveBody::seal(const std::function<Result<void>(const Image&)>& sav
   const Turns mine(turns_);
   LiveFile::Turn turn(*file_);
   if (auto good = turn.check(); !good) return good;
+  // What is saved gets new checksums.
+  if (auto sound = file_->check_sums(marking()); !sound) return sound;
   const auto whole = image();
   if (!whole) return whole.error();
-  if (auto saved = save(*whole); !saved) return saved;
-  turn.retire(Retired::sealed);
-  return {};
+  return turn.retire(Retired::sealed, [&] { return save(*whole); });
 }
 
 }  // namespace bloomery::inline v0::detail

@@ -48,6 +48,8 @@ class LiveBody final : public AnySet::Body {
   ~LiveBody() override;
 
   const LiveHead& head() const { return file_->head(); }
+  // In a child of fork(): its threads and locks are those of the parent.
+  bool is_of_parent() const { return file_->is_of_parent(); }
 
   Result<void> sync();
   // By another thread than the one that adds. A failure is told by the next add.
@@ -129,6 +131,7 @@ class LiveBody final : public AnySet::Body {
     const Turns turn(turns_);
     return follow_newest();
   }
+  Result<void> keep_promise() override;
 
  private:
   LiveBody(std::unique_ptr<LiveFile> file, const LiveOptions& options)
@@ -159,6 +162,10 @@ class LiveBody final : public AnySet::Body {
   }
   LogRecord record_of(LogOp op, const AnyInputs& inputs) const;
   LiveFile::Mark marking() const;
+  LiveFile::Replay replay() const;
+  // In place.
+  Result<bool> has_all_of(const LogRecord& record) const;
+  Error not_in_place() const;
 
   Result<AnySet> base(Sharing sharing) const;
   Result<void> apply(const LogRecord& record) const;
@@ -166,9 +173,11 @@ class LiveBody final : public AnySet::Body {
   Result<void> follow() const;
   // The same, and on into the file that has taken the place of this one.
   Result<void> follow_newest() const;
+  Result<void> join_others() const;
   Result<void> replay_from_base() const;
   void note(const LogRecord& record, std::uint64_t at) const;
 
+  Result<void> checkpoint_if_due();
   Result<std::size_t> add_in_place(const AnyInputs& inputs, bool* fresh);
   // Before keys are added in place, and before others have to wait: the pages of their bits.
   void call_for_pages(const AnyInputs& inputs);
@@ -177,13 +186,15 @@ class LiveBody final : public AnySet::Body {
   LogRecord only_new(LogRecord record, const bool* fresh, std::size_t count);
   // Does something to a followed set and logs it.
   Result<std::size_t> change(const std::function<Result<std::size_t>(LogRecord&)>& work);
-  Result<void> as_promised();
   // The file that has taken the place of this one.
   Result<void> reopen() const;
   // Followed: a new file with all that the log says in its image, if the log has become long.
   Result<void> shorten_log();
+  Result<void> expect_its_name() const;
   std::vector<std::uint64_t> words_of_output(const WrittenOutput& output) const;
-  Result<void> undo_dead_runs(LiveFile::Turn& turn);
+  // How many keys were taken back.
+  Result<std::uint64_t> undo_dead_runs(LiveFile::Turn& turn);
+  Result<std::vector<std::uint32_t>> dead_runs() const;
 
   // While others replace the file.
   static constexpr int most_tries = 100;
@@ -192,6 +203,7 @@ class LiveBody final : public AnySet::Body {
   mutable std::recursive_mutex turns_;
   using Turns = std::lock_guard<std::recursive_mutex>;
   bool is_closed_ = false;
+  Result<void> closed_;                     // how that went
   mutable std::unique_ptr<LiveFile> file_;  // another one when its log was shortened
   std::unique_ptr<LiveFile> aside_;         // in place: the same, for sync_aside
   mutable std::mutex file_changes_;         // while it is another file, nobody syncs it aside
@@ -200,18 +212,21 @@ class LiveBody final : public AnySet::Body {
   LiveOptions options_;
   // What a reader brings up to date before it answers.
   mutable std::optional<AnySet> inner_;
+  mutable bool has_own_bytes_ = false;   // in place, though it was to be shared
   mutable std::uint64_t position_ = 0;   // followed: of the log
   mutable std::optional<Error> broken_;  // the copy is not what the log says
   struct Run {
     std::vector<std::uint64_t> pending;  // places of its adds that are not done
+    std::uint64_t keys = 0;              // in them
   };
   mutable std::map<std::uint32_t, Run> runs_;
   mutable std::map<std::string, WrittenOutput> outputs_;
   std::uint32_t run_ = 0;
+  std::uint64_t looked_at_ = 0;      // piece of the log in which a checkpoint was last thought of
   std::uint32_t calls_to_skip_ = 0;  // as all pages were in memory when it was looked last
   std::uint32_t skipped_last_ = 0;
   std::vector<std::uint64_t> scratch_;
-  std::vector<char> marks_;
+  mutable std::vector<char> marks_;
 };
 
 }  // namespace bloomery::inline v0::detail

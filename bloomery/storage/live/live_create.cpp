@@ -12,10 +12,16 @@ namespace bloomery::inline v0::detail {
 namespace {
 
 constexpr std::uint64_t least_log_bytes = 64U << 10;
-// Of each region. A checkpoint brings nearly every page of the set to the disk, so it should be
-// seldom; but what the log has is replayed after a crash, at 30M keys a second or more.
+// Of each region. A checkpoint brings nearly every page of the set to the disk, and each page costs
+// some microseconds when it is written to again. So a log should have all keys that a set is
+// planned for: at 8 bytes a key, up to five times the set. But what the log has is replayed after a
+// crash, at 30M keys a second or more.
+constexpr std::uint64_t log_bytes_a_payload_byte = 8;
 constexpr std::uint64_t most_log_bytes = 256U << 20;
 constexpr std::uint64_t least_in_place_bytes = 1U << 20;
+// Of each region: the rest is a hole until it is needed (live_room.cpp). With this much records of
+// any length go on where the disk is full.
+constexpr std::uint64_t room_at_first = 256U << 10;
 // Pages that are written by one call cost four times as much at their first change where the system
 // keeps them as one piece of 1 MiB; pieces of one page take twice as long to write and to sync.
 constexpr std::size_t piece_bytes = 16U << 10;
@@ -27,7 +33,9 @@ std::uint64_t rounded_to_pages(std::uint64_t bytes) {
 std::uint64_t region_bytes_of(const LiveCreation& how, std::uint64_t payload_bytes, bool in_place) {
   if (how.log_bytes != 0) return rounded_to_pages(std::max(how.log_bytes, page_bytes));
   if (!in_place) return least_log_bytes;
-  return rounded_to_pages(std::clamp(payload_bytes / 2, least_in_place_bytes, most_log_bytes));
+  return rounded_to_pages(
+      std::clamp(std::min(payload_bytes, most_log_bytes) * log_bytes_a_payload_byte,
+                 least_in_place_bytes, most_log_bytes));
 }
 
 // Written and not only reserved, see SharedFile::extend.
@@ -74,16 +82,21 @@ Result<void> create_live_file(const std::filesystem::path& path, const KindRow& 
   const bool secret = image.hasher.mode() == HashMode::hardened && !image.key_is_elsewhere;
   auto file = DurableFile::create(path, how.overwrite, secret ? 0600 : 0666);
   if (!file) return file.error();
-  const std::uint64_t behind = page_bytes + block.live.regions * block.live.region_bytes;
-  if (auto done = file->reserve(block.file_bytes + behind); !done) return done;
+  const std::uint64_t region_bytes = block.live.region_bytes;
+  const std::uint64_t room = in_place ? std::min(region_bytes, room_at_first) : region_bytes;
+  if (auto done = file->reserve(block.file_bytes + page_bytes + room); !done) return done;
+  const std::uint64_t log_at = block.file_bytes + page_bytes;
+  if (auto done = file->lengthen(log_at + block.live.regions * region_bytes); !done) return done;
   file->write_in_pieces(piece_bytes);
   if (auto done = write_behind_superblocks(*file, image.parts, *plan); !done) return done;
-  if (auto done = write_zeros(*file, block.file_bytes, behind); !done) return done;
+  if (auto done = write_zeros(*file, block.file_bytes, page_bytes + room); !done) return done;
+  for (std::uint32_t region = 1; region < block.live.regions; ++region)
+    if (auto done = write_zeros(*file, log_at + region * region_bytes, room); !done) return done;
   std::uint64_t uuid_low = 0;
   std::memcpy(&uuid_low, block.uuid.data() + 8, sizeof uuid_low);
   std::uint64_t at = 0;
   for (const LogRecord& record : first.records) {
-    const std::uint64_t place = block.file_bytes + page_bytes + at;
+    const std::uint64_t place = log_at + at;
     const auto head = seal_record(record, {uuid_low, first.epoch}, at);
     if (auto done = file->write(place, head); !done) return done;
     if (auto done = file->write(place + head.size(), std::as_bytes(record.content)); !done)

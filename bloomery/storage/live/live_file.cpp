@@ -13,13 +13,6 @@
 namespace bloomery::inline v0::detail {
 namespace {
 
-// Processes share the locks only if they agree on this page and on what a mutex is.
-constexpr std::uint64_t runtime_mark = 0x4245'5649'4c00'0001U ^
-                                       (std::uint64_t{sizeof(LiveRuntime)} << 8) ^
-                                       (std::uint64_t{sizeof(pthread_mutex_t)} << 24);
-// A log that is longer when the last one closes is emptied first, so that the next open is quick.
-constexpr std::uint64_t long_log_bytes = std::uint64_t{1} << 20;
-
 class SharedSource final : public ImageSource {
  public:
   explicit SharedSource(const SharedFile& file, std::uint64_t bytes)
@@ -41,13 +34,14 @@ std::uint64_t low_half(const Uuid& uuid) {
   return low;
 }
 
-void make_mutex(pthread_mutex_t& mutex) {
-  pthread_mutexattr_t kind;
-  pthread_mutexattr_init(&kind);
-  pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
-  pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
-  pthread_mutex_init(&mutex, &kind);
-  pthread_mutexattr_destroy(&kind);
+// Word by word: the new keys of an intent are moved together where all of them lie. Whoever ends in
+// the middle leaves each in its old place or in its new one, which memcpy() does not promise.
+void store_ascending(std::byte* to, std::span<const std::byte> from) {
+  for (std::size_t at = 0; at < from.size(); at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, from.data() + at, sizeof word);
+    *reinterpret_cast<volatile std::uint64_t*>(to + at) = word;
+  }
 }
 
 // An intent in one word: whole or not there.
@@ -55,14 +49,6 @@ std::uint64_t packed(const LogRecord& record) {
   return std::uint64_t{record.keys} | std::uint64_t{record.words} << 32 |
          static_cast<std::uint64_t>(record.form) << 40;
 }
-LogRecord unpacked(std::uint64_t intent) {
-  LogRecord record;
-  record.keys = static_cast<std::uint32_t>(intent);
-  record.words = static_cast<std::uint8_t>(intent >> 32);
-  record.form = static_cast<KeyForm>(intent >> 40);
-  return record;
-}
-
 }  // namespace
 
 RobustLock::RobustLock(pthread_mutex_t& mutex) : mutex_(&mutex) {
@@ -147,15 +133,6 @@ void LiveFile::expect_runs_from(std::uint32_t run) {
   }
 }
 
-bool LiveFile::is_ready() const {
-  return runtime_->mark == runtime_mark && is_this_boot(runtime_->boot) &&
-         runtime_->file == file_.identity();
-}
-bool LiveFile::is_copy() const {
-  return runtime_->mark == runtime_mark && runtime_->file != file_.identity();
-}
-bool LiveFile::is_recovered() const { return is_ready() && runtime_->recovered != 0; }
-
 Result<Parts> LiveFile::image_parts(bool own) const {
   auto head = read_head();
   if (!head) return head.error();
@@ -188,216 +165,28 @@ LogSeal LiveFile::seal(std::uint64_t epoch) const {
   return {low_half(head_.block.uuid), epoch, !in_place()};
 }
 
-Result<void> LiveFile::expect_whole_log(std::uint64_t expected) const {
-  const std::uint64_t epoch = head_.block.live.epoch;
-  const Visit look = [](const LogRecord&) { return Result<void>(); };
-  std::uint64_t there = 0;
-  for (const std::uint64_t one : {epoch, epoch + 1}) {
-    if (one != epoch && !in_place()) break;
-    const auto end = each_record(region(one), seal(one), look);
-    if (!end) return end.error();
-    there += *end;
-  }
-  if (there >= expected) return {};
-  return Error{Code::damaged,
-               name() + " is damaged: its log should have " + std::to_string(expected) +
-                   " bytes, and only the first " + std::to_string(there) +
-                   " match their checksums; restore it from a copy or build it again"};
-}
-
-Result<void> LiveFile::expect_closed_log() const {
-  if (head_.block.live.boot != Boot{}) return {};
-  auto whole = expect_whole_log(head_.block.live.log_end);
-  if (whole) return whole;
-  // It may have been opened, and its log begun again, since its superblock was read.
-  const auto now = read_head();
-  if (now && now->block.generation != head_.block.generation) return {};
-  return whole;
-}
-
-void LiveFile::make_ready(const LiveFields& live) {
-  std::memset(static_cast<void*>(runtime_), 0, page_bytes);
-  make_mutex(runtime_->add_lock);
-  make_mutex(runtime_->sync_lock);
-  make_mutex(runtime_->checkpoint_lock);
-  runtime_->epoch = runtime_->saved_epoch = live.epoch;
-  runtime_->adds = runtime_->adds_at_start = live.adds;
-  runtime_->generation = head_.block.generation;
-  runtime_->form = static_cast<std::uint32_t>(live.form);
-  runtime_->boot = this_boot();
-  runtime_->file = file_.identity();
-  runtime_->mark = runtime_mark;
-}
-
-Result<Recovery> LiveFile::attach(const Visit& visit, const Mark& mark) {
-  if (auto locked = file_.lock_door(); !locked) return locked.error();
-  Result<Recovery> recovery = [&]() -> Result<Recovery> {
-    const auto alone = file_.attach_alone();
-    if (!alone) return alone.error();
-    // What was read before the door was locked may be old.
-    auto head = read_head();
-    if (!head) return head.error();
-    head_ = std::move(*head);
-    const auto bytes = file_.size_bytes();
-    if (!bytes) return bytes.error();
-    if (auto mapped = map_log(*bytes); !mapped) return mapped.error();
-    if (*alone) {
-      auto found = recover(visit, mark);
-      expect_anywhere();
-      return found;
-    }
-    expect_anywhere();
-    if (runtime_->mark != runtime_mark)
-      return Error{Code::unsupported,
-                   name() +
-                       " is in use by a program whose locks are others; use one build of this "
-                       "library for all"};
-    return Recovery{};
-  }();
-  attached_ = recovery.has_value();
-  file_.unlock_door();
-  return recovery;
-}
-
-void LiveFile::expect_anywhere() const {
-  if (!in_place()) return;
-  const Region& place = head_.layout.payloads.at(0);
-  SharedFile::expect(SharedFile::Use::anywhere, image_, place.offset, place.length);
-}
-
-Result<Recovery> LiveFile::recover(const Visit& visit, const Mark& mark) {
-  const LiveFields live = head_.block.live;
-  const bool failed = is_ready() && runtime_->failed != 0;
-  const bool closed = live.boot == Boot{} && !failed;
-  const bool same_run = is_this_boot(live.boot) && !is_copy() && !failed;
-  Recovery found{.was_cut = !closed,
-                 .lost_power = !closed && !failed && !is_this_boot(live.boot),
-                 .sync_failed = failed};
-  if (auto sound = check_image_bytes(name(), head_, std::as_const(image_).bytes(), closed); !sound)
-    return sound.error();
-  if ((same_run || failed) && in_place() && is_ready()) settle_intent();
-  // Before the page is made ready for others: what it knows of the log, or the superblock does.
-  std::uint64_t expected = live.log_end;
-  if (!closed && (same_run || failed) && is_ready()) {
-    const std::uint64_t there = failed ? runtime_->durable : runtime_->published;
-    const std::uint64_t begin =
-        runtime_->epoch == live.epoch || !in_place() ? runtime_->start : runtime_->start_before;
-    expected = there - std::min(begin, there);
-  }
-  if (auto whole = expect_whole_log(expected); !whole) return whole.error();
-  // Every bit that is in the log is in the payload, which all processes share: they have ended, the
-  // system has not.
-  const bool has_all = in_place() && is_recovered() && !failed;
-  const std::uint32_t retired = (same_run || failed) && is_ready() ? runtime_->retired.load() : 0;
-  if (failed)
-    if (auto again = write_again(); !again) return again.error();
-  make_ready(live);
-  runtime_->retired = retired;
-
-  KeyForm form = live.form;
-  std::uint64_t newest_epoch = live.epoch;
-  const auto again = [&](const LogRecord& record) -> Result<void> {
-    ++found.records;
-    found.keys += record.keys;
-    form = joined(form, record.form);
-    newest_epoch = std::max(newest_epoch, record.epoch);
-    runtime_->runs = std::max<std::uint64_t>(runtime_->runs, record.run);
-    if (in_place() && record.op == LogOp::add) add_adds(record.keys);
-    return has_all ? Result<void>() : visit(record);
-  };
-  const auto first = each_record(region(live.epoch), seal(live.epoch), again);
-  if (!first) return first.error();
-  runtime_->published = *first;
-  if (in_place()) {
-    const std::uint64_t adds_of_first = adds();
-    const auto second = each_record(region(live.epoch + 1), seal(live.epoch + 1), again);
-    if (!second) return second.error();
-    if (*second > 0) {
-      // Only now: what the log of live.epoch has is not yet in the superblock's count.
-      runtime_->adds_at_start = adds_of_first;
-      runtime_->epoch = live.epoch + 1;
-      runtime_->start = *first;
-      runtime_->published = *first + *second;
-    }
-  }
-  runtime_->form = static_cast<std::uint32_t>(form);
-
-  if (in_place() && !closed && !same_run) {
-    // Any page may have been written, also with bits that the log has lost: all sums are taken
-    // again. Records of an epoch that was under way may lie behind the end that was found; so the
-    // log goes on in an epoch that nobody has written.
-    ChunkMarks marks = no_marks();
-    marks.mark_all();
-    found.summed_bytes = head_.layout.payloads.at(0).length;
-    runtime_->start = runtime_->start_before = runtime_->published = 0;
-    runtime_->adds_at_start = adds();
-    if (auto done = finish_checkpoint(mark, live.epoch + 2, std::move(marks)); !done)
-      return done.error();
-    runtime_->epoch = live.epoch + 2;
-  } else if (in_place() && runtime_->epoch != live.epoch) {
-    if (auto done = finish_checkpoint(mark, live.epoch + 1, no_marks()); !done) return done.error();
-  } else if (!same_run) {
-    if (!in_place()) runtime_->epoch = newest_epoch + 1;
-    if (auto done = write_superblock(live.epoch, live.adds, false); !done) return done.error();
-  } else if (!in_place()) {
-    runtime_->epoch = newest_epoch;
-  }
-  runtime_->recovered = 1;
-  return found;
-}
-
-// A process ended between the intent and the count: its bits may be in the payload, so its keys
-// belong into the log. Nobody was told whether they were new.
-void LiveFile::settle_intent() {
-  const std::uint64_t intent = runtime_->intent;
-  if (intent == 0) return;
-  LogRecord record = unpacked(intent);
-  const std::uint64_t at = runtime_->published - runtime_->start;
-  const std::uint64_t epoch = runtime_->epoch;
-  const auto bytes = region(epoch);
-  if (record.words >= 1 && record.words <= 2 && at <= bytes.size() &&
-      record.bytes() <= bytes.size() - at) {
-    record.content = {
-        reinterpret_cast<const std::uint64_t*>(bytes.data() + at + LogRecord::head_bytes),
-        std::size_t{record.keys} * record.words};
-    record.epoch = epoch;
-    const auto head = seal_record(record, seal(epoch), at);
-    std::memcpy(const_cast<std::byte*>(bytes.data()) + at, head.data(), head.size());
-    add_adds(record.keys);
-    runtime_->published += record.bytes();
-  }
-  runtime_->intent = 0;
-}
-
-Result<void> LiveFile::detach(const Mark& mark) {
-  if (!attached_) return {};
-  attached_ = false;
-  if (runtime_->failed != 0) return poisoned();
-  Result<void> left = make_durable(published());
-  if (auto locked = file_.lock_door(); !locked) return locked;
-  const auto alone = file_.attach_alone();
-  if (left && !alone) left = alone.error();
-  if (left && *alone) {
-    // One that was killed meanwhile may have left an add to others, or what it added in memory.
-    if (in_place()) Turn(*this).unlock();
-    left = make_durable(published());
-  }
-  if (left && *alone) {
-    if (in_place() && published() - runtime_->start > long_log_bytes) left = checkpoint(mark);
-    // A checkpoint that somebody left is finished by the next one who attaches.
-    if (left && runtime_->epoch == runtime_->saved_epoch)
-      left = write_superblock(runtime_->saved_epoch, runtime_->adds_at_start, true);
-    else if (left && !in_place())
-      left = write_superblock(runtime_->saved_epoch, runtime_->adds_at_start, true);
-  }
-  file_.unlock_door();
-  return left;
-}
-
 // -- adding ---------------------------------------------------------------------------------------
 
 LiveFile::Turn::Turn(LiveFile& file) : file_(file), lock_(file.runtime_->add_lock) {
   if (file_.in_place()) file_.settle_intent();
+  file_.settle_retirement();
+}
+
+// Of a process that ended while it put another file in the place of this one.
+void LiveFile::settle_retirement() {
+  const std::uint32_t retiring = runtime_->retiring;
+  if (retiring == 0) return;
+  if (!has_its_name()) runtime_->retired = retiring;
+  runtime_->retiring = 0;
+}
+
+Result<void> LiveFile::Turn::retire(Retired how, const std::function<Result<void>()>& replace) {
+  file_.runtime_->retiring = static_cast<std::uint32_t>(how);
+  auto replaced = replace();
+  // It may have got the name and failed all the same, where its directory could not be synced.
+  if (replaced) file_.runtime_->retired = static_cast<std::uint32_t>(how);
+  file_.settle_retirement();
+  return replaced;
 }
 
 Result<void> LiveFile::Turn::check() const {
@@ -417,9 +206,8 @@ Retired LiveFile::Turn::retired() const {
   return static_cast<Retired>(file_.runtime_->retired.load());
 }
 
-bool LiveFile::Turn::has_room(std::uint64_t record_bytes) const {
-  const LiveRuntime& runtime = *file_.runtime_;
-  return runtime.published - runtime.start + record_bytes <= file_.head_.block.live.region_bytes;
+Result<bool> LiveFile::Turn::has_room(std::uint64_t record_bytes) {
+  return file_.has_stored(file_.log_bytes() + record_bytes);
 }
 
 // Two ways into the same bytes: a call is cheaper for bytes that are synced next, since a page that
@@ -430,18 +218,37 @@ Result<void> LiveFile::put(std::uint64_t at, std::span<const std::byte> bytes, b
     return file_.write(at, bytes);
   }
   // A record without keys, such as that of a run that begins, has no address either.
-  if (!bytes.empty())
-    std::memcpy(log_.bytes().data() + (at - log_at()), bytes.data(), bytes.size());
+  if (!bytes.empty()) store_ascending(log_.bytes().data() + (at - log_at()), bytes);
   return {};
+}
+
+Result<void> LiveFile::put_record(std::uint64_t place, std::span<const std::byte> head,
+                                  const LogRecord& record, bool by_call) {
+  const auto content = std::as_bytes(record.content);
+  if (by_call) {
+    if (auto whole = expect_uncut(); !whole) return whole.error();
+    return file_.write(place, head, content);
+  }
+  if (auto done = put(place + head.size(), content, false); !done) return done;
+  return put(place, head, false);
 }
 
 Result<void> LiveFile::Turn::intend(const LogRecord& record, bool by_call) {
   LiveRuntime& runtime = *file_.runtime_;
-  const std::uint64_t at = file_.region_at(runtime.epoch) + (runtime.published - runtime.start);
-  if (auto done = file_.put(at + LogRecord::head_bytes, std::as_bytes(record.content), by_call);
-      !done)
-    return done;
+  const std::uint64_t at = file_.log_bytes();
+  const std::uint64_t place = file_.region_at(runtime.epoch) + at;
+  // One call for all of it, which is the record if all its keys are new. Until then it may be read
+  // like one that nobody has acknowledged.
+  auto done = by_call
+                  ? file_.put_record(place, seal_record(record, file_.seal(runtime.epoch), at),
+                                     record, true)
+                  : file_.put(place + LogRecord::head_bytes, std::as_bytes(record.content), false);
+  has_head_ = by_call;
+  if (!done) return done;
+  runtime.intent_at.store(runtime.published, std::memory_order_relaxed);
   runtime.intent.store(packed(record), std::memory_order_release);
+  // Whoever sees a bit of it finds the intent, or the record.
+  std::atomic_thread_fence(std::memory_order_release);
   return {};
 }
 
@@ -454,6 +261,14 @@ Result<void> LiveFile::Turn::publish(const LogRecord& record, bool by_call, bool
       return done;
     }
     file_.add_adds(record.keys);
+  } else if (has_head_) {
+    // A record that must not count: its keys were not new, or were refused.
+    const std::array<std::byte, LogRecord::head_bytes> nothing{};
+    const std::uint64_t at = file_.log_bytes();
+    if (auto done = file_.put(file_.region_at(runtime.epoch) + at, nothing, true); !done) {
+      runtime.failed = EIO;
+      return done;
+    }
   }
   runtime.intent.store(0, std::memory_order_release);
   return {};
@@ -461,7 +276,7 @@ Result<void> LiveFile::Turn::publish(const LogRecord& record, bool by_call, bool
 
 Result<void> LiveFile::Turn::append(const LogRecord& record, bool by_call, bool is_written) {
   LiveRuntime& runtime = *file_.runtime_;
-  const std::uint64_t at = runtime.published - runtime.start;
+  const std::uint64_t at = file_.log_bytes();
   const std::uint64_t place = file_.region_at(runtime.epoch) + at;
   if (!file_.in_place()) {
     const std::uint64_t end = place + record.bytes();
@@ -483,18 +298,19 @@ Result<void> LiveFile::Turn::append(const LogRecord& record, bool by_call, bool 
     }
   }
   const std::uint64_t epoch = runtime.epoch;
-  const auto head = seal_record(record, file_.seal(epoch), at);
-  if (!is_written)
-    if (auto done = file_.put(place + head.size(), std::as_bytes(record.content), by_call); !done)
-      return done;
-  if (auto done = file_.put(place, head, by_call); !done) return done;
+  if (!is_written || !by_call) {
+    const auto head = seal_record(record, file_.seal(epoch), at);
+    auto done =
+        is_written ? file_.put(place, head, false) : file_.put_record(place, head, record, by_call);
+    if (!done) return done;
+  }
   runtime.published.store(runtime.published + record.bytes(), std::memory_order_release);
   return {};
 }
 
 Result<std::uint64_t> LiveFile::follow(std::uint64_t from, const Visit& visit) {
   // Nobody has had it open since the system was started: the log ends where its records do.
-  if (file_.access() == SharedFile::Access::read && !is_ready()) {
+  if (file_.access() == SharedFile::Access::read && (is_at_rest() || !is_recovered())) {
     if (from > 0) return from;
     return each_record(region(0), seal(head_.block.live.epoch), visit);
   }

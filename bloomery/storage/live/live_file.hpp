@@ -34,10 +34,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <bloomery/detail/storage/live_options.hpp>
 #include <bloomery/error.hpp>
 #include <bloomery/storage/image_source.hpp>
+#include <bloomery/storage/live/forks.hpp>
 #include <bloomery/storage/live/live_log.hpp>
 #include <bloomery/storage/live/shared_file.hpp>
 
@@ -48,7 +50,8 @@ namespace bloomery::inline v0::detail {
 struct LiveRuntime {
   std::uint64_t mark;                 // of this layout and its locks; written last
   std::array<std::uint8_t, 16> boot;  // the system's run in which it was made ready
-  std::array<std::uint64_t, 2> file;  // in which it was made ready: not so in a copy
+  std::array<std::uint64_t, 3> file;  // in which it was made ready: not so in a copy
+  std::uint64_t thread_numbers;       // namespace of the numbers in the locks
   pthread_mutex_t add_lock;
   pthread_mutex_t sync_lock;
   pthread_mutex_t checkpoint_lock;
@@ -56,18 +59,31 @@ struct LiveRuntime {
   std::atomic<std::uint64_t> durable;      // and these are on the disk
   std::atomic<std::uint64_t> epoch;        // of the region that is written
   std::atomic<std::uint64_t> saved_epoch;  // of the superblock: one less while a checkpoint runs
-  std::atomic<std::uint64_t> start;        // of the region that is written
-  std::atomic<std::uint64_t> start_before;
+  // Of the region of an epoch, at epoch % 2: where it begins, and how many adds there were then.
+  // Those of the next epoch are there before the one store that changes the epoch.
+  std::array<std::atomic<std::uint64_t>, 2> starts;
+  std::array<std::atomic<std::uint64_t>, 2> adds_before;
   std::atomic<std::uint64_t> adds;
-  std::atomic<std::uint64_t> adds_at_start;
   std::atomic<std::uint64_t> generation;  // of the superblock
   std::atomic<std::uint64_t> intent;      // keys, words a key and form of what is being added
+  std::atomic<std::uint64_t> intent_at;   // position of its record: `published`, until that counts
   std::atomic<std::uint64_t> runs;        // numbers given to runs (claims)
   std::atomic<std::uint32_t> failed;      // errno of a sync: nobody knows what the disk has
   std::atomic<std::uint32_t> form;
-  std::atomic<std::uint32_t> retired;  // 1: another live file has the name; 2: sealed
+  std::atomic<std::uint32_t> retired;   // 1: another live file has the name; 2: sealed
+  std::atomic<std::uint32_t> retiring;  // the same, as soon as this file has lost its name
   std::atomic<std::uint32_t> recovered;
   std::atomic<std::uint32_t> syncs;  // of the log that have ended; those who wait for one wait here
+  // In place, of each region: bytes from its beginning that have room on the disk (live_room.cpp).
+  std::array<std::atomic<std::uint64_t>, 2> stored;
+  std::atomic<std::uint64_t> checkpoint_ended;  // on the monotonic clock, in nanoseconds
+  std::atomic<std::uint64_t> checkpoint_took;
+  // Group commit (live_sync.cpp).
+  std::atomic<std::uint32_t> arrivals;         // of those who need a sync, ever
+  std::atomic<std::uint32_t> arrivals_synced;  // when the last sync began
+  std::atomic<std::uint32_t> company;          // how many came for the last sync
+  std::atomic<std::uint32_t> is_gathering;     // somebody waits at `arrivals` for others to come
+  std::atomic<std::uint64_t> sync_took;        // the last one, in nanoseconds
 };
 static_assert(sizeof(LiveRuntime) <= page_bytes);
 
@@ -97,6 +113,12 @@ class LiveFile {
  public:
   using Visit = std::function<Result<void>(const LogRecord&)>;
   using Mark = std::function<void(const LogRecord&, ChunkMarks&)>;
+  // What the first one to come does with the records of the log. In place: `again` adds the keys,
+  // if the payload may lack some; `has` tells whether it has all of them.
+  struct Replay {
+    Visit again;
+    std::function<Result<bool>(const LogRecord&)> has;
+  };
 
   static Result<std::unique_ptr<LiveFile>> open(const std::filesystem::path& path,
                                                 const std::optional<SecretKey>& key,
@@ -116,15 +138,20 @@ class LiveFile {
   Result<LiveFacts> facts() const;
   // For those who only ask: how many keys it has, and of which form, as long as nobody has it open
   // to add to it. Reads the log.
-  Result<void> count_at_rest();
+  Result<void> look_at_rest();
+  // Nobody had it open then, or has done anything to it since: its page is not believed.
+  bool is_at_rest() const { return at_rest_ && (at_rest_->moment == moment() || !is_recovered()); }
   // Of a file that was closed: its log is as long as it was then.
   Result<void> expect_closed_log() const;
   const std::string& name() const { return file_.name(); }
+  // A process that was forked off has the locks of its parent: they are not its own.
+  bool is_of_parent() const { return forks_ != forks_so_far(); }
   bool has_its_name() const { return file_.has_its_name(); }
+  bool is_only_name() const { return file_.is_only_name(); }
 
   // Joins those who have it open. Alone, and before anybody else may join, first recovers; visit
   // gets each record of the log. In place: only if the payload may lack some of them.
-  Result<Recovery> attach(const Visit& visit, const Mark& mark);
+  Result<Recovery> attach(const Replay& replay, const Mark& mark);
   // The last one leaves a file that says that it was closed.
   Result<void> detach(const Mark& mark);
 
@@ -141,21 +168,24 @@ class LiveFile {
     // What may be wrong with the file: sealed, replaced, or its disk failed.
     Result<void> check() const;
     Retired retired() const;
-    // In place: is there room for this record? If not: end the turn, make_room(), try again.
-    bool has_room(std::uint64_t record_bytes) const;
+    // In place: is there room for this record, also on the disk? If not: end the turn,
+    // make_room(), try again.
+    Result<bool> has_room(std::uint64_t record_bytes);
     // In place, step 1. The record's content may lie anywhere.
     Result<void> intend(const LogRecord& record, bool by_call);
-    // Step 3, of the keys that were new. is_written: these are all keys of the intent, where they
-    // are.
+    // Step 3, of the keys that were new. is_written: these are all keys of the intent.
     Result<void> publish(const LogRecord& record, bool by_call, bool is_written = false);
     // Without an intent, where the log grows.
     Result<void> append(const LogRecord& record, bool by_call, bool is_written = false);
-    void retire(Retired how) { file_.runtime_->retired.store(static_cast<std::uint32_t>(how)); }
+    // Puts another file under the name of this one, which takes no more keys then: also if this
+    // process ends in the middle.
+    Result<void> retire(Retired how, const std::function<Result<void>()>& replace);
     void unlock() { lock_.unlock(); }
 
    private:
     LiveFile& file_;
     RobustLock lock_;
+    bool has_head_ = false;  // the intent has, and is a whole record
   };
   Result<void> make_room(const Mark& mark) { return checkpoint(mark); }
   // In place: pages of the payload that will be touched. Are they in memory? Reads them all at
@@ -169,24 +199,29 @@ class LiveFile {
   // The records from a position on, where the log grows; returns the position behind them.
   Result<std::uint64_t> follow(std::uint64_t from, const Visit& visit);
 
-  Result<void> make_durable(std::uint64_t upto);
+  // Awaited: others who add one by one are likely to need a sync just now, too.
+  enum class Company { none, awaited };
+  Result<void> make_durable(std::uint64_t upto, Company company = Company::none);
   // The same for all there is, by a thread of its own beside the one that adds.
   Result<void> make_durable_aside();
   // The same file with mappings of its own, for such a thread. It is not attached.
   Result<std::unique_ptr<LiveFile>> twin() const;
-  bool is_half_full() const {
-    return in_place() && 2 * log_bytes() > head_.block.live.region_bytes;
-  }
-  Result<void> checkpoint(const Mark& mark);
+  // In place: so little room is left that a checkpoint should begin now.
+  bool is_nearly_full() const;
+  // The same, or the log has become long and a checkpoint takes little of the time.
+  bool is_checkpoint_due() const;
+  // Left: where another process is at it, it is left to that one.
+  enum class Others { awaited, left };
+  // Between the pieces of a long sync `meanwhile` is called.
+  Result<void> checkpoint(const Mark& mark, Others others = Others::awaited,
+                          const std::function<void()>& meanwhile = {});
 
   std::uint64_t adds() const {
-    return at_rest_ && !is_recovered() ? at_rest_->adds
-                                       : runtime_->adds.load(std::memory_order_relaxed);
+    return is_at_rest() ? at_rest_->adds : runtime_->adds.load(std::memory_order_relaxed);
   }
   void add_adds(std::uint64_t fresh) { runtime_->adds.fetch_add(fresh, std::memory_order_relaxed); }
   KeyForm form() const {
-    return at_rest_ && !is_recovered() ? at_rest_->form
-                                       : static_cast<KeyForm>(runtime_->form.load());
+    return is_at_rest() ? at_rest_->form : static_cast<KeyForm>(runtime_->form.load());
   }
   Result<void> settle_form(KeyForm form);
   // Runs have numbers, and last as long as somebody holds their lock.
@@ -198,7 +233,7 @@ class LiveFile {
   void expect_runs_from(std::uint32_t run);
   // Are the ends in the runtime page those of now?
   bool is_ready() const;
-  std::uint64_t log_bytes() const { return published() - runtime_->start; }
+  std::uint64_t log_bytes() const { return published() - start(); }
   // Has another live file its name now? Then nothing is logged here any more.
   bool is_replaced() const {
     return runtime_->retired == static_cast<std::uint32_t>(Retired::replaced);
@@ -217,6 +252,8 @@ class LiveFile {
       : file_(std::move(file)), head_(std::move(head)), secret_(secret) {}
 
   Memory payload() const;  // in place
+  std::uint64_t start() const { return runtime_->starts[runtime_->epoch & 1]; }
+  void settle_retirement();
   Result<LiveHead> read_head() const;
   static Result<std::unique_ptr<LiveFile>> mapped(SharedFile file, LiveHead head,
                                                   std::uint64_t bytes, Secret secret);
@@ -228,20 +265,55 @@ class LiveFile {
   LogSeal seal(std::uint64_t epoch) const;
 
   // Are all records there that were known to be? Others may be open beside a reader.
-  Result<void> expect_whole_log(std::uint64_t expected) const;
-  void make_ready(const LiveFields& live);
-  Result<Recovery> recover(const Visit& visit, const Mark& mark);
+  Result<std::uint64_t> expect_whole_log(std::uint64_t expected) const;
+  Result<bool> has_parts_of_different_times() const;
+  std::uint64_t log_end_by_page() const;
+  Result<bool> payload_has_all(std::uint64_t log_bytes, std::uint64_t expected,
+                               const Replay& replay) const;
+  void make_ready(const LiveFields& live, std::uint64_t generation);
+  void look_for_holes();
+  // Has the current region room on the disk up to `end`? Makes it; false if it cannot be made and
+  // a checkpoint may help.
+  Result<bool> has_stored(std::uint64_t end);
+  class CheckpointTime {
+   public:
+    explicit CheckpointTime(LiveRuntime& runtime);
+    ~CheckpointTime();
+    CheckpointTime(const CheckpointTime&) = delete;
+    CheckpointTime& operator=(const CheckpointTime&) = delete;
+
+   private:
+    LiveRuntime& runtime_;
+    std::uint64_t began_;
+  };
+  Result<Recovery> recover(const Replay& replay, const Mark& mark);
   void expect_anywhere() const;
   void settle_intent();
   Result<void> put(std::uint64_t at, std::span<const std::byte> bytes, bool by_call);
+  Result<void> put_record(std::uint64_t place, std::span<const std::byte> head,
+                          const LogRecord& record, bool by_call);
   // The length of the file, which is at least what is mapped of it.
   Result<std::uint64_t> expect_uncut() const;
-  Result<void> make_durable(std::uint64_t upto, Memory& log);
+  Result<void> make_durable(std::uint64_t upto, Memory& log, Company company);
+  void arrive();
+  void gather();
   Result<void> sync_log(const Memory& log, std::uint64_t epoch, std::uint64_t from,
                         std::uint64_t to);
-  Result<void> finish_checkpoint(const Mark& mark, std::uint64_t next_epoch, ChunkMarks marks);
+  Result<void> finish_checkpoint(const Mark& mark, std::uint64_t next_epoch, ChunkMarks marks,
+                                 const std::function<void()>& meanwhile = {});
   void sum_chunks(const ChunkMarks& marks);
   ChunkMarks no_marks() const;
+  struct Chunk {
+    const Region* payload;
+    std::uint64_t at;  // in the payload
+    std::uint64_t length;
+    std::uint64_t number;  // of all payloads
+  };
+  std::vector<Chunk> unmatched(const std::vector<Chunk>& chunks) const;
+  Result<ChunkMarks> changed_chunks(const LiveFields& live, const Mark& mark) const;
+  Error chunk_is_damaged(const Region& payload, std::uint64_t at, std::uint64_t length) const;
+  // What is being added, or was by a process that ended.
+  std::optional<LogRecord> intended() const;
   Result<void> write_superblock(std::uint64_t epoch, std::uint64_t adds, bool closed);
   // Of one of the mappings. A failure is told to all who have the file open.
   Result<void> sync(const Memory& mapping, std::uint64_t offset, std::uint64_t bytes);
@@ -256,9 +328,14 @@ class LiveFile {
   Memory log_;    // shared; mapped again when it has grown
   LiveRuntime* runtime_ = nullptr;
   bool attached_ = false;
+  ForkCount forks_ = forks_so_far();
+  // Of the runtime page: what changes with whatever somebody does.
+  using Moment = std::array<std::uint64_t, 3>;
+  Moment moment() const { return {runtime_->generation, runtime_->published, runtime_->adds}; }
   struct AtRest {
     std::uint64_t adds = 0;
     KeyForm form = KeyForm::none;
+    Moment moment = {};
   };
   std::optional<AtRest> at_rest_;
 };

@@ -11,7 +11,9 @@ namespace bloomery::inline v0::detail {
 
 Result<void> LiveBody::apply(const LogRecord& record) const {
   const AnyInputs inputs = record.inputs(row().input == InputForm::ordinal);
+  if (in_place() && !is_of_keys(record.op)) return not_in_place();
   switch (record.op) {
+    case LogOp::settled:
     case LogOp::add: {
       const auto added = inner().add(inputs, nullptr);
       // A bounded set was full for whoever logged this, at the same key.
@@ -37,7 +39,9 @@ Result<void> LiveBody::apply(const LogRecord& record) const {
 void LiveBody::note(const LogRecord& record, std::uint64_t at) const {
   if (record.run == 0) return;
   if (record.op == LogOp::add) {
-    runs_[record.run].pending.push_back(at);
+    Run& run = runs_[record.run];
+    run.pending.push_back(at);
+    run.keys += record.keys;
     return;
   }
   if (record.op != LogOp::done) return;
@@ -95,6 +99,13 @@ Result<void> LiveBody::replay_from_base() const {
     return {};
   });
   if (!noted) return noted.error();
+  if (options_.read_only) {
+    // Whoever opens it next to add will write down what is left out here.
+    const auto dead = dead_runs();
+    if (!dead) return dead.error();
+    for (const std::uint32_t run : *dead)
+      undone.insert(undone.end(), runs_[run].pending.begin(), runs_[run].pending.end());
+  }
   std::ranges::sort(undone);
   at = 0;
   const auto reached = file_->follow(0, [&](const LogRecord& record) -> Result<void> {
@@ -116,9 +127,14 @@ Result<void> LiveBody::reopen() const {
                              secret ? std::optional(head().hasher.key()) : std::nullopt, access);
   if (!file) return file.error();
   if (!options_.read_only) {
-    auto found = (*file)->attach([](const LogRecord&) { return Result<void>(); }, marking());
+    auto found = (*file)->attach(replay(), marking());
     if (!found) return found.error();
+  } else if (auto looked = (*file)->look_at_rest(); !looked) {
+    return looked.error();
   }
+  if (auto sound = (*file)->check_sums(marking()); !sound) return sound.error();
+  if (!(*file)->has_its_name())
+    return Error{Code::mismatch, file_->name() + " was replaced by another program; open it again"};
   const bool next = (*file)->head().block.live.epoch == epoch + 1 && !in_place();
   {
     const std::lock_guard changing(file_changes_);
@@ -138,6 +154,7 @@ Result<void> LiveBody::reopen() const {
 // Without a turn: another process may have put a file with a shorter log in the place of this one,
 // and all that is added since is there.
 Result<void> LiveBody::follow_newest() const {
+  if (in_place()) return join_others();
   for (int tries = 0;; ++tries) {
     const bool replaced = file_->is_replaced();
     if (auto followed = follow(); !followed || !replaced || tries == most_tries) return followed;
@@ -154,6 +171,8 @@ Result<void> LiveBody::shorten_log() {
   {
     LiveFile::Turn turn(*file_);
     if (turn.retired() != Retired::no || !turn.check()) return {};
+    // Whoever else has put something under the name, or knows this file by another one, keeps it.
+    if (!file_->is_only_name()) return {};
     if (auto followed = follow(); !followed) return followed;
     // Adds that may still be undone must stay in a log.
     const bool pending =
@@ -173,8 +192,10 @@ Result<void> LiveBody::shorten_log() {
                                .run = std::max(1U, file_->newest_run()),
                                .content = output});
     const LiveCreation how{.overwrite = Overwrite::replace, .followed = true};
-    if (auto made = create_live_file(file_->name(), row(), *now, how, first); !made) return made;
-    turn.retire(Retired::replaced);
+    const auto made = turn.retire(Retired::replaced, [&] {
+      return create_live_file(file_->name(), row(), *now, how, first);
+    });
+    if (!made) return made;
   }
   return reopen();
 }

@@ -33,7 +33,7 @@ std::uint64_t sum_of(const std::byte* head, std::span<const std::uint64_t> conte
 }
 
 bool is_known(LogOp op, std::uint8_t words) {
-  return op >= LogOp::add && op <= LogOp::undo && (words == 1 || words == 2);
+  return op >= LogOp::add && op <= LogOp::settled && (words == 1 || words == 2);
 }
 
 }  // namespace

@@ -32,7 +32,10 @@ enum class LogOp : std::uint8_t {
   advance = 4,  // the two words are time and span of advance_to
   done = 5,     // run: all its adds so far are in its output (claims.hpp); the keys are its length
   undo = 6,     // run: its adds that are not done count as never made
+  settled = 7,  // keys that a process may have added before it ended in the middle: they are in the
+                // set, and not counted, since nobody knows which were new
 };
+inline bool is_of_keys(LogOp op) { return op == LogOp::add || op == LogOp::settled; }
 
 struct LogRecord {
   LogOp op = LogOp::add;

@@ -1,7 +1,9 @@
 // What is told of a live file without attaching to it: its log, its facts, its checksums.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include <bloomery/storage/image_layout.hpp>
 #include <bloomery/storage/live/live_file.hpp>
@@ -42,8 +44,13 @@ Result<LiveFacts> LiveFile::facts() const {
   return facts;
 }
 
-Result<void> LiveFile::count_at_rest() {
-  AtRest found{head_.block.live.adds, head_.block.live.form};
+Result<void> LiveFile::look_at_rest() {
+  at_rest_.reset();
+  const auto attached = file_.is_attached();
+  if (!attached) return attached.error();
+  if (*attached && is_recovered()) return {};
+  const Moment now = moment();
+  AtRest found{head_.block.live.adds, head_.block.live.form, now};
   const Visit count = [&](const LogRecord& record) -> Result<void> {
     if (record.op == LogOp::add) found.adds += record.keys;
     found.form = joined(found.form, record.form);
@@ -59,45 +66,93 @@ Result<void> LiveFile::count_at_rest() {
   return {};
 }
 
-Result<void> LiveFile::check_sums(const Mark& mark) const {
-  const auto head = read_head();
-  if (!head) return head.error();
-  const LiveFields& live = head->block.live;
-  const bool closed = live.boot == Boot{};
-  if (in_place() && !closed && (!is_this_boot(live.boot) || is_copy()))
-    return Error{Code::unsupported,
-                 name() +
-                     " was in use when the system stopped or when it was copied, and has no "
-                     "checksums until it is opened to be added to or sealed, which recovers it"};
+// -- checksums ------------------------------------------------------------------------------------
+
+Error LiveFile::chunk_is_damaged(const Region& payload, std::uint64_t at,
+                                 std::uint64_t length) const {
+  return {Code::damaged, name() + " is damaged: the " + std::to_string(length) +
+                             " bytes from byte " + std::to_string(payload.offset + at) +
+                             " on do not match their checksum; restore it from a copy or build it "
+                             "again"};
+}
+
+// Of these chunks, which of all payloads are counted through, those that do not match.
+std::vector<LiveFile::Chunk> LiveFile::unmatched(const std::vector<Chunk>& chunks) const {
   const auto image = std::as_const(image_).bytes();
-  if (auto sound = check_image_bytes(name(), *head, image, closed || !in_place()); !sound)
-    return sound;
-  std::uint64_t chunk = 0;
-  for (const Region& payload : head->layout.payloads) {
-    ChunkMarks marks(payload.length, chunk_bytes);
-    for (const std::uint64_t epoch : {live.epoch, live.epoch + 1}) {
-      if (!in_place()) break;
-      const auto marked = each_record(region(epoch), seal(epoch), [&](const LogRecord& record) {
-        mark(record, marks);
-        return Result<void>();
-      });
-      if (!marked) return marked.error();
-    }
-    for (std::uint64_t of_payload = 0; of_payload < marks.size(); ++of_payload, ++chunk) {
-      if (marks[of_payload]) continue;
-      const std::uint64_t at = of_payload * chunk_bytes;
-      const auto length = std::min<std::uint64_t>(chunk_bytes, payload.length - at);
-      std::uint64_t sum = 0;
-      std::memcpy(&sum, image.data() + head->layout.table.offset + 8 * chunk, sizeof sum);
-      if (chunk_sum(image.subspan(payload.offset + at, length), head->block.uuid, chunk) != sum)
-        return Error{Code::damaged,
-                     name() + " is damaged: the " + std::to_string(length) + " bytes from byte " +
-                         std::to_string(payload.offset + at) +
-                         " on do not match their checksum; restore it from a copy or build it "
-                         "again"};
-    }
+  std::vector<Chunk> found;
+  for (const Chunk& one : chunks) {
+    std::uint64_t sum = 0;
+    const auto bytes = image.subspan(one.payload->offset + one.at, one.length);
+    const std::uint64_t now = chunk_sum(bytes, head_.block.uuid, one.number);
+    std::memcpy(&sum, image.data() + head_.layout.table.offset + 8 * one.number, sizeof sum);
+    if (now != sum) found.push_back(one);
   }
-  return {};
+  return found;
+}
+
+// Chunks that somebody may have changed since their sums were taken: by the keys of the log, and by
+// those of an add that is under way, or whose process ended, which are read first.
+Result<ChunkMarks> LiveFile::changed_chunks(const LiveFields& live, const Mark& mark) const {
+  ChunkMarks marks = no_marks();
+  const Visit visit = [&](const LogRecord& record) -> Result<void> {
+    if (is_of_keys(record.op)) mark(record, marks);
+    return {};
+  };
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (is_ready())
+    if (const auto under_way = intended()) mark(*under_way, marks);
+  for (const std::uint64_t epoch : {live.epoch, live.epoch + 1}) {
+    const auto marked = each_record(region(epoch), seal(epoch), visit);
+    if (!marked) return marked.error();
+  }
+  return marks;
+}
+
+// Others may add, and make checkpoints, while the sums are taken. So what does not match is looked
+// at again: a chunk is damaged if nothing before or after its sum was taken accounts for it.
+Result<void> LiveFile::check_sums(const Mark& mark) const {
+  std::vector<Chunk> suspects;
+  std::uint64_t number = 0;
+  for (const Region& payload : head_.layout.payloads)
+    for (std::uint64_t at = 0; at < payload.length; at += chunk_bytes, ++number)
+      suspects.push_back(
+          {&payload, at, std::min<std::uint64_t>(chunk_bytes, payload.length - at), number});
+  for (bool first = true;; first = false) {
+    const auto mixed = has_parts_of_different_times();
+    if (!mixed) return mixed.error();
+    const auto head = read_head();
+    if (!head) return head.error();
+    const LiveFields& live = head->block.live;
+    const bool closed = live.boot == Boot{};
+    if (in_place() && (*mixed || (!closed && (!is_this_boot(live.boot) || is_copy()))))
+      return Error{Code::unsupported,
+                   name() +
+                       " was in use when the system stopped or when it was copied, and has no "
+                       "checksums until it is opened to be added to or sealed, which recovers it"};
+    if (first) {
+      auto sound =
+          check_image_bytes(name(), *head, std::as_const(image_).bytes(), closed || !in_place());
+      if (!sound) {
+        const auto now = read_head();
+        if (now && now->block.generation != head->block.generation) continue;
+        return sound;
+      }
+    }
+    suspects = unmatched(suspects);
+    if (suspects.empty()) return {};
+    if (in_place()) {
+      const auto marks = changed_chunks(live, mark);
+      if (!marks) return marks.error();
+      std::erase_if(suspects, [&](const Chunk& one) { return (*marks)[one.number]; });
+      if (suspects.empty()) return {};
+      // After a checkpoint the sums are others, and the log is.
+      const auto now = read_head();
+      if (!now) return now.error();
+      if (now->block.generation != head->block.generation) continue;
+    }
+    const Chunk& one = suspects.front();
+    return chunk_is_damaged(*one.payload, one.at, one.length);
+  }
 }
 
 }  // namespace bloomery::inline v0::detail

@@ -23,6 +23,11 @@ void raise_to(std::atomic<std::uint64_t>& value, std::uint64_t least) {
 // Of a process that was killed in the middle nobody is told.
 constexpr auto longest_wait = std::chrono::milliseconds(20);
 
+// A tenth of a second of a slow disk.
+constexpr std::uint64_t synced_at_once = std::uint64_t{4} << 20;
+
+using Clock = std::chrono::steady_clock;
+
 // The turn to sync, if nobody else has it; its end is told, however it ends.
 class SyncTurn {
  public:
@@ -75,7 +80,16 @@ Result<void> LiveFile::write_again() {
     }
     return sync(mapping, 0, mapping.size());
   };
-  if (auto done = whole(log_, log_at()); !done) return done;
+  if (!in_place()) {
+    if (auto done = whole(log_, log_at()); !done) return done;
+  }
+  for (std::uint64_t epoch = 0; in_place() && epoch < 2; ++epoch) {
+    // What lies behind a hole was never written.
+    const std::uint64_t most = head_.block.live.region_bytes;
+    const std::uint64_t bytes = file_.bytes_before_hole(region_at(epoch), most).value_or(most);
+    if (auto done = whole(log_.part(region_at(epoch) - log_at(), bytes), region_at(epoch)); !done)
+      return done;
+  }
   return whole(image_, 0);
 }
 
@@ -95,22 +109,49 @@ Result<void> LiveFile::sync_log(const Memory& log, std::uint64_t epoch, std::uin
   return sync(log, region_at(epoch) - log_at() + from, to - from);
 }
 
-Result<void> LiveFile::make_durable(std::uint64_t upto) { return make_durable(upto, log_); }
+Result<void> LiveFile::make_durable(std::uint64_t upto, Company company) {
+  return make_durable(upto, log_, company);
+}
 
 Result<void> LiveFile::make_durable_aside() {
   const std::uint64_t upto = published();
   if (runtime_->durable >= upto) return {};
   Memory log;  // the other thread may map the log again while this one syncs
-  return make_durable(upto, log);
+  return make_durable(upto, log, Company::none);
+}
+
+// Those who come for a sync are counted; whoever waits for as many is woken up.
+void LiveFile::arrive() {
+  const std::uint32_t arrivals = runtime_->arrivals.fetch_add(1) + 1;
+  if (runtime_->is_gathering != 0 && arrivals - runtime_->arrivals_synced >= runtime_->company)
+    wake_all(runtime_->arrivals);
+}
+
+// Waits for those who are likely to come for a sync, too: as many as it was for the last one, and
+// came while it ran. Otherwise, of eight who add one by one, the first to wake up would sync its
+// key alone, and seven would wait for that. At most half of a sync is lost if they do not come.
+void LiveFile::gather() {
+  const std::uint32_t company = runtime_->company;
+  if (company < 2) return;
+  const auto until = Clock::now() + std::chrono::nanoseconds(runtime_->sync_took / 2);
+  runtime_->is_gathering = 1;
+  for (;;) {
+    const std::uint32_t arrivals = runtime_->arrivals;
+    const auto left = until - Clock::now();
+    if (arrivals - runtime_->arrivals_synced >= company || left.count() <= 0) break;
+    wait_for_change(runtime_->arrivals, arrivals, left);
+  }
+  runtime_->is_gathering = 0;
 }
 
 // One syncs for all whose records are there when it begins; the others wait until that sync has
 // ended, all at once: by the lock itself they would wake up one after the other.
-Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log) {
-  while (true) {
+Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log, Company company) {
+  for (bool has_arrived = false;; has_arrived = true) {
     const std::uint32_t syncs = runtime_->syncs.load(std::memory_order_acquire);
     if (runtime_->durable.load(std::memory_order_acquire) >= upto) return {};
     if (runtime_->failed != 0) return poisoned();
+    if (!has_arrived) arrive();
     SyncTurn turn(*runtime_);
     if (!turn.is_ours()) {
       wait_for_change(runtime_->syncs, syncs, longest_wait);
@@ -119,10 +160,14 @@ Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log) {
     if (runtime_->failed != 0) return poisoned();
     const std::uint64_t from = runtime_->durable;
     if (from >= upto) return {};
+    if (company == Company::awaited) gather();
+    const std::uint32_t arrivals = runtime_->arrivals;
+    const std::uint32_t came = arrivals - runtime_->arrivals_synced;
     RobustLock adding(runtime_->add_lock);
     if (in_place() && adding.was_left()) settle_intent();
-    const std::uint64_t to = runtime_->published, start = runtime_->start;
-    const std::uint64_t before = runtime_->start_before, epoch = runtime_->epoch;
+    const std::uint64_t to = runtime_->published, epoch = runtime_->epoch;
+    const std::uint64_t start = runtime_->starts[epoch & 1];
+    const std::uint64_t before = in_place() ? runtime_->starts[(epoch + 1) & 1].load() : 0;
     adding.unlock();
     const std::uint64_t needed =
         in_place() ? head_.block.live.regions * head_.block.live.region_bytes : to;
@@ -131,22 +176,33 @@ Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log) {
       if (!mapped) return mapped.error();
       log = std::move(*mapped);
     }
+    runtime_->arrivals_synced = arrivals;
+    const auto began = Clock::now();
     if (from < start) {
       const auto done = sync_log(log, epoch - 1, std::max(from, before) - before, start - before);
       if (!done) return done;
     }
-    if (auto done = sync_log(log, epoch, std::max(from, start) - start, to - start); !done)
-      return done;
+    // With the room behind it, which the file system notes once and not at each sync of a part.
+    const std::uint64_t end =
+        std::max(to - start, in_place() ? runtime_->stored[epoch & 1].load() : 0);
+    if (auto done = sync_log(log, epoch, std::max(from, start) - start, end); !done) return done;
     raise_to(runtime_->durable, to);
+    runtime_->sync_took = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count());
+    runtime_->company = came + (runtime_->arrivals - arrivals);
   }
 }
 
 ChunkMarks LiveFile::no_marks() const { return {head_.layout.payloads.at(0).length, chunk_bytes}; }
 
-Result<void> LiveFile::checkpoint(const Mark& mark) {
+Result<void> LiveFile::checkpoint(const Mark& mark, Others others,
+                                  const std::function<void()>& meanwhile) {
   if (!in_place()) return make_durable(published());
   const std::uint64_t epoch_before = runtime_->epoch;
-  RobustLock turn(runtime_->checkpoint_lock);
+  RobustLock turn = others == Others::awaited
+                        ? RobustLock(runtime_->checkpoint_lock)
+                        : RobustLock(runtime_->checkpoint_lock, std::try_to_lock);
+  if (!turn.is_held()) return {};
   if (runtime_->failed != 0) return poisoned();
   // Another process has made room meanwhile.
   if (runtime_->epoch != epoch_before) return {};
@@ -154,17 +210,18 @@ Result<void> LiveFile::checkpoint(const Mark& mark) {
   if (runtime_->epoch == runtime_->saved_epoch) {
     RobustLock adding(runtime_->add_lock);
     if (adding.was_left()) settle_intent();
-    if (runtime_->published == runtime_->start) return {};
-    runtime_->start_before = runtime_->start.load();
-    runtime_->adds_at_start = adds();
-    runtime_->start = runtime_->published.load();
-    runtime_->epoch = runtime_->epoch + 1;
+    if (log_bytes() == 0) return {};
+    const std::uint64_t next = runtime_->epoch + 1;
+    runtime_->starts[next & 1] = runtime_->published.load();
+    runtime_->adds_before[next & 1] = adds();
+    runtime_->epoch = next;
   }
-  return finish_checkpoint(mark, runtime_->saved_epoch + 1, no_marks());
+  const CheckpointTime time(*runtime_);
+  return finish_checkpoint(mark, runtime_->saved_epoch + 1, no_marks(), meanwhile);
 }
 
 Result<void> LiveFile::finish_checkpoint(const Mark& mark, std::uint64_t next_epoch,
-                                         ChunkMarks marks) {
+                                         ChunkMarks marks, const std::function<void()>& meanwhile) {
   const std::uint64_t epoch = runtime_->saved_epoch;
   const auto marked = each_record(region(epoch), seal(epoch), [&](const LogRecord& record) {
     mark(record, marks);
@@ -172,13 +229,18 @@ Result<void> LiveFile::finish_checkpoint(const Mark& mark, std::uint64_t next_ep
   });
   if (!marked) return marked.error();
   const Region& payload = head_.layout.payloads.at(0);
-  if (auto done = sync(image_, payload.offset, payload.length); !done) return done;
+  for (std::uint64_t at = 0; at < payload.length; at += synced_at_once) {
+    const auto bytes = std::min(synced_at_once, payload.length - at);
+    if (auto done = sync(image_, payload.offset + at, bytes); !done) return done;
+    if (meanwhile) meanwhile();
+  }
   sum_chunks(marks);
   const Region& table = head_.layout.table;
   if (auto done = sync(image_, table.offset, table.length); !done) return done;
-  if (auto done = write_superblock(next_epoch, runtime_->adds_at_start, false); !done) return done;
+  const std::uint64_t adds_before = runtime_->adds_before[next_epoch & 1];
+  if (auto done = write_superblock(next_epoch, adds_before, false); !done) return done;
   runtime_->saved_epoch = next_epoch;
-  raise_to(runtime_->durable, runtime_->start);
+  raise_to(runtime_->durable, runtime_->starts[next_epoch & 1]);
   return {};
 }
 
@@ -219,7 +281,7 @@ Result<void> LiveFile::write_superblock(std::uint64_t epoch, std::uint64_t adds,
   block.live.epoch = epoch;
   block.live.adds = adds;
   block.live.boot = closed ? Boot{} : this_boot();
-  block.live.log_end = closed ? runtime_->published - runtime_->start : 0;
+  block.live.log_end = closed ? log_bytes() : 0;
   // The form may be newer than the log that the next one replays, which is right: it only grows.
   block.live.form = form();
   const Region& table = head_.layout.table;

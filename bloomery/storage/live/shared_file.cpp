@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -66,6 +67,20 @@ bool shares_pages(int file) {
   return std::ranges::find(remote, static_cast<std::uint32_t>(facts.f_type)) == remote.end();
 }
 
+// In nanoseconds; 0 where it is not known. The number of a file that was removed is soon another's.
+std::uint64_t birth_of([[maybe_unused]] int file) {
+#ifdef STATX_BTIME
+  struct statx facts {};
+  if (::statx(file, "", AT_EMPTY_PATH, STATX_BTIME, &facts) != 0 ||
+      (facts.stx_mask & STATX_BTIME) == 0)
+    return 0;
+  return static_cast<std::uint64_t>(facts.stx_btime.tv_sec) * 1'000'000'000 +
+         facts.stx_btime.tv_nsec;
+#else
+  return 0;
+#endif
+}
+
 }  // namespace
 
 Error SharedFile::refused(const char* what, int number) const {
@@ -91,7 +106,7 @@ Result<SharedFile> SharedFile::open(const std::filesystem::path& path, Access ac
                      "keep live sets on a local disk"};
   struct stat facts {};
   if (::fstat(file.file_.number(), &facts) != 0) return file.refused("read", errno);
-  file.identity_ = {facts.st_dev, facts.st_ino};
+  file.identity_ = {facts.st_dev, facts.st_ino, birth_of(file.file_.number())};
   return file;
 }
 
@@ -120,6 +135,11 @@ bool SharedFile::has_its_name() const {
   }, named{};
   return ::fstat(file_.number(), &here) == 0 && ::stat(name_.c_str(), &named) == 0 &&
          here.st_dev == named.st_dev && here.st_ino == named.st_ino;
+}
+
+bool SharedFile::is_only_name() const {
+  struct stat here {};
+  return has_its_name() && ::fstat(file_.number(), &here) == 0 && here.st_nlink == 1;
 }
 
 Result<void> SharedFile::read(std::uint64_t offset, std::span<std::byte> into) const {
@@ -185,6 +205,24 @@ Result<void> SharedFile::write(std::uint64_t offset, std::span<const std::byte> 
   return {};
 }
 
+Result<void> SharedFile::write(std::uint64_t offset, std::span<const std::byte> first,
+                               std::span<const std::byte> second) const {
+  const auto piece = [](std::span<const std::byte> bytes) {
+    return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  };
+  const std::array pieces = {piece(first), piece(second)};
+  const auto put = unless_interrupted([&] {
+    return ::pwritev(file_.number(), pieces.data(), pieces.size(), static_cast<off_t>(offset));
+  });
+  if (put < 0) return refused("written", errno);
+  // What a call has left, of a disk that is nearly full.
+  const auto done = static_cast<std::uint64_t>(put);
+  if (done < first.size())
+    if (auto rest = write(offset + done, first.subspan(done)); !rest) return rest;
+  const std::uint64_t of_second = done < first.size() ? 0 : done - first.size();
+  return write(offset + first.size() + of_second, second.subspan(of_second));
+}
+
 // Written, not only reserved: the first write to reserved bytes changes what the file system notes
 // of the file, which makes its sync dearer.
 Result<void> SharedFile::extend(std::uint64_t from, std::uint64_t bytes) const {
@@ -197,6 +235,13 @@ Result<void> SharedFile::extend(std::uint64_t from, std::uint64_t bytes) const {
         !done)
       return done;
   return {};
+}
+
+std::optional<std::uint64_t> SharedFile::bytes_before_hole(std::uint64_t offset,
+                                                           std::uint64_t bytes) const {
+  const off_t hole = ::lseek(file_.number(), static_cast<off_t>(offset), SEEK_HOLE);
+  if (hole < 0) return {};
+  return std::min(bytes, static_cast<std::uint64_t>(hole) - offset);
 }
 
 void SharedFile::expect(Use use, const Memory& mapping, std::uint64_t offset, std::uint64_t bytes) {
@@ -243,6 +288,8 @@ Result<bool> SharedFile::attach_alone() const {
   return alone;
 }
 
+void SharedFile::leave() const { lock(file_.number(), attached_at, F_UNLCK, F_OFD_SETLK); }
+
 Result<void> SharedFile::hold_run(std::uint32_t run) const {
   if (lock(file_.number(), runs_at + run, F_WRLCK, F_OFD_SETLK) != 0)
     return refused("locked", errno);
@@ -282,6 +329,11 @@ Boot read_boot() {
 }
 
 }  // namespace
+
+std::uint64_t thread_numbers() {
+  struct stat facts {};
+  return ::stat("/proc/self/ns/pid", &facts) == 0 ? facts.st_ino : 0;
+}
 
 const Boot& this_boot() {
   static const Boot boot = read_boot();

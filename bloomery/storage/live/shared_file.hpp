@@ -40,11 +40,13 @@ class SharedFile {
   Access access() const { return access_; }
   Result<std::uint64_t> size_bytes() const;
   // Is this still the file under its name?
+  // Does the name still stand for this file? And is it the only one that does?
   bool has_its_name() const;
+  bool is_only_name() const;
   // Whoever made the file may not have synced its name yet.
   Result<void> sync_name() const;
   // Device and number, which no other file has in this run of the system.
-  const std::array<std::uint64_t, 2>& identity() const { return identity_; }
+  const std::array<std::uint64_t, 3>& identity() const { return identity_; }
 
   // Fills all of `into`.
   Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
@@ -59,6 +61,12 @@ class SharedFile {
   // Readers go through all of it.
   enum class Use { anywhere, through };
   static void expect(Use use, const Memory& mapping, std::uint64_t offset, std::uint64_t bytes);
+  // The same of two pieces, one behind the other, by one call.
+  Result<void> write(std::uint64_t offset, std::span<const std::byte> first,
+                     std::span<const std::byte> second) const;
+  // How many of these bytes have room on the disk, up to the first hole. Nothing where the file
+  // system cannot tell.
+  std::optional<std::uint64_t> bytes_before_hole(std::uint64_t offset, std::uint64_t bytes) const;
   // Is the page with this byte of a mapping in memory? True where that cannot be told.
   static bool is_resident(const Memory& mapping, std::uint64_t offset);
   // Of a mapping of this file: 0, or the errno of a failure, after which nobody knows what is on
@@ -71,6 +79,8 @@ class SharedFile {
   // With the door locked: true if nobody else is attached. In any case this file is from now on,
   // also if it was before.
   Result<bool> attach_alone() const;
+  // Ends what attach_alone() began.
+  void leave() const;
   // Is anybody attached, in whatever process? Asked by a file that is not.
   Result<bool> is_attached() const;
   // A number that only one open file holds at a time, as long as its process lives.
@@ -83,9 +93,12 @@ class SharedFile {
 
   std::string name_;
   Access access_ = Access::read;
-  std::array<std::uint64_t, 2> identity_ = {};
+  std::array<std::uint64_t, 3> identity_ = {};
   Descriptor file_;
 };
+
+// The namespace of the numbers by which threads are known here; 0 where that cannot be found out.
+std::uint64_t thread_numbers();
 
 // The system's run since it was started: what was in memory only is lost with it.
 using Boot = std::array<std::uint8_t, 16>;

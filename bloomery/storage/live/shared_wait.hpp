@@ -10,9 +10,10 @@ namespace bloomery::inline v0::detail {
 // Returns when another process or thread has told of a change, when `value` is not `seen` (any
 // more), or after `longest`: who should tell may have been killed. So look again, and in a loop.
 void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen,
-                     std::chrono::milliseconds longest);
+                     std::chrono::nanoseconds longest);
 
-// All who wait are woken up at once.
+// All who wait are woken up at once, by a number that is one more, or that was changed before.
 void tell_change(std::atomic<std::uint32_t>& value);
+void wake_all(const std::atomic<std::uint32_t>& value);
 
 }  // namespace bloomery::inline v0::detail

@@ -30,6 +30,7 @@ struct Recovery {
   std::uint64_t keys = 0;          // in those records
   std::uint64_t summed_bytes = 0;  // of which checksums were taken again
   bool sync_failed = false;        // and so it took no more keys
+  std::uint64_t undone_keys = 0;   // of runs that ended before their outcome was written
   friend bool operator==(const Recovery&, const Recovery&) = default;
 };
 

@@ -1,0 +1,358 @@
+// Copies of live files that were made while others added, also put back under the name and number
+// of the file itself; programs that leave, fork, or meet a file that another one has replaced.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <bloomery/image.hpp>
+#include <bloomery/live.hpp>
+#include <tests/storage/scratch_directory.hpp>
+
+#include "live_superblock.hpp"
+
+namespace bloomery {
+namespace {
+
+std::vector<std::string> names(std::uint64_t first, std::uint64_t count) {
+  std::vector<std::string> made;
+  for (std::uint64_t i = first; i < first + count; ++i) made.push_back("k" + std::to_string(i));
+  return made;
+}
+
+std::size_t add(AnyLiveSet& live, const std::vector<std::string>& keys) {
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  return live.set().add_all(std::span<const std::string_view>(views)).value();
+}
+
+std::size_t absent(const AnySet& set, const std::vector<std::string>& keys) {
+  std::size_t count = 0;
+  for (const std::string& key : keys) count += set.may_contain(key).value() ? 0 : 1;
+  return count;
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Over what is there: the file keeps its number.
+void put_back(const std::string& path, const std::string& bytes) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << bytes;
+}
+
+class LiveCopies : public testing::Test {
+ protected:
+  std::string path(const std::string& name = "F") const { return directory_.path() / name; }
+  void create(const char* kind = "blocked", std::uint64_t log_bytes = 0,
+              std::uint64_t keys = 50'000) const {
+    const auto empty = AnySet::make(kind, {.keys = keys, .rate = 1e-6});
+    ASSERT_TRUE(create_live(path(), empty.value(), {.log_bytes = log_bytes}));
+  }
+  AnyLiveSet opened(Durability durability = Durability::none) const {
+    return AnyLiveSet::open(path(), {.durability = durability}).value();
+  }
+  // `cp` reads the beginning, others add, and it reads the rest: from the runtime page on, or from
+  // the log on.
+  std::string slow_copy(AnyLiveSet& live, std::uint64_t first, std::uint64_t count,
+                        bool page_early) const {
+    std::string early = bytes_of(path());
+    for (std::uint64_t i = 0; i < count; i += 100) add(live, names(first + i, 100));
+    const std::string late = bytes_of(path());
+    const std::uint64_t at =
+        live_test::newest_superblock(path()).file_bytes + (page_early ? detail::page_bytes : 0);
+    return early.replace(at, std::string::npos, late, at);
+  }
+
+  detail::ScratchDirectory directory_;
+};
+
+TEST_F(LiveCopies, ACopyThatIsPutBackOverTheFileIsRecovered) {
+  for (const bool page_early : {true, false}) {
+    SCOPED_TRACE(page_early);
+    std::filesystem::remove(path());
+    create();
+    std::string copy;
+    {
+      auto live = opened();
+      add(live, names(0, 1000));
+      copy = slow_copy(live, 1000, 1000, page_early);
+    }
+    put_back(path(), copy);
+    // Those who only ask, and those who look at its sums.
+    EXPECT_EQ(absent(AnySet::open(path()).value(), names(0, 2000)), 0U);
+    const auto asked = AnyLiveSet::open(path(), {.read_only = true});
+    ASSERT_TRUE(asked) << asked.error().sentence;
+    EXPECT_EQ(absent(asked->set(), names(0, 2000)), 0U);
+    {
+      auto live = opened();
+      EXPECT_TRUE(live.recovery().was_cut);
+      EXPECT_EQ(absent(live.set(), names(0, 2000)), 0U);
+      EXPECT_EQ(add(live, names(0, 2000)), 0U);
+      EXPECT_EQ(add(live, names(2000, 10)), 10U);
+    }
+    const auto sound = verify_image(path());
+    EXPECT_TRUE(sound) << sound.error().sentence;
+    EXPECT_EQ(AnySet::open(path()).value().adds(), 2010U);
+  }
+}
+
+// While the copy was made the log went through both regions, with the epochs that the copy would
+// have used next.
+TEST_F(LiveCopies, RecordsOfTheOriginalNeverCountInACopyThatGoesOn) {
+  create("blocked", 8192);
+  std::string copy;
+  {
+    auto live = opened();
+    copy = slow_copy(live, 0, 6000, true);
+  }
+  std::ofstream(path("copy"), std::ios::binary) << copy;
+  const auto keys = names(0, 6000);
+  std::size_t missing = 0;
+  for (int round = 0; round < 3; ++round) {
+    {
+      auto live = AnyLiveSet::open(path("copy"), {.durability = Durability::none});
+      ASSERT_TRUE(live) << live.error().sentence;
+      const std::size_t now = absent(live->set(), keys);
+      if (round == 0) missing = now;
+      EXPECT_EQ(now, missing) << "keys neither come nor go";
+      add(*live, names(100'000 + 1000 * static_cast<std::uint64_t>(round), 7));
+    }
+    EXPECT_EQ(absent(AnySet::open(path("copy")).value(), keys), missing);
+    const auto sound = verify_image(path("copy"));
+    EXPECT_TRUE(sound) << sound.error().sentence;
+  }
+}
+
+TEST_F(LiveCopies, ACopyBegunWhileItWasClosedSaysThatItHasNoSums) {
+  create();
+  { add(*std::make_unique<AnyLiveSet>(opened()), names(0, 100)); }
+  std::string copy = bytes_of(path());
+  {
+    auto live = opened();
+    add(live, names(100, 5000));
+    const std::string late = bytes_of(path());
+    copy.replace(2 * detail::slot_bytes, std::string::npos, late, 2 * detail::slot_bytes);
+  }
+  std::ofstream(path("copy"), std::ios::binary) << copy;
+  const auto sound = verify_image(path("copy"));
+  ASSERT_FALSE(sound);
+  EXPECT_EQ(sound.error().code, Code::unsupported) << sound.error().sentence;
+  auto live = AnyLiveSet::open(path("copy"));
+  ASSERT_TRUE(live) << live.error().sentence;
+  EXPECT_TRUE(live->recovery().was_cut);
+  EXPECT_EQ(absent(live->set(), names(0, 5100)), 0U);
+  ASSERT_TRUE(live->close());
+  EXPECT_TRUE(verify_image(path("copy")));
+}
+
+// A sector of the log was lost, and the one behind it was not: what it says must not come back.
+TEST_F(LiveCopies, ALogThatGrowsNeverTakesUpAnEpochAgain) {
+  for (const bool killed : {false, true}) {
+    SCOPED_TRACE(killed);
+    std::filesystem::remove(path());
+    create("hash-set");
+    const std::uint64_t log_at =
+        live_test::newest_superblock(path()).file_bytes + detail::page_bytes;
+    {
+      auto live = opened();
+      add(live, names(0, 30));  // 512 bytes
+      ASSERT_TRUE(live.set().clear());
+      std::filesystem::copy_file(path(), path("cut"));
+    }
+    std::filesystem::rename(path("cut"), path());
+    {
+      std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(static_cast<std::streamoff>(log_at));
+      file << std::string(512, '\0');
+    }
+    live_test::restart_system(path());
+    if (killed) {  // after recovery, before the first record
+      const pid_t child = ::fork();
+      if (child == 0) {
+        const auto live = AnyLiveSet::open(path());
+        if (live) ::kill(::getpid(), SIGKILL);
+      }
+      ::waitpid(child, nullptr, 0);
+    }
+    {
+      auto live = opened(Durability::every);
+      EXPECT_EQ(add(live, names(1000, 30)), 30U);
+    }
+    EXPECT_EQ(absent(opened().set(), names(1000, 30)), 0U);
+    std::filesystem::remove(path("cut"));
+  }
+}
+
+TEST_F(LiveCopies, WhoOpensAsAnotherClosesIsAlone) {
+  create();
+  auto one = opened();
+  add(one, names(0, 10));
+  ASSERT_TRUE(one.close());  // and lives on
+  auto other = opened();
+  EXPECT_FALSE(live_test::says_closed(path()));
+  EXPECT_EQ(add(other, names(10, 10)), 10U);
+}
+
+TEST_F(LiveCopies, AChildOfForkDoesNotCloseTheFileOfItsParent) {
+  create();
+  for (const Durability durability : {Durability::every, Durability::interval}) {
+    auto live = opened(durability);
+    add(live, names(0, 10));
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::alarm(60);
+      const bool refused = !live.set().add("x");
+      { const auto gone = std::move(live); }
+      ::_exit(refused ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_FALSE(live_test::says_closed(path()));
+    add(live, names(10, 10));
+    ASSERT_TRUE(live.close());
+  }
+}
+
+TEST_F(LiveCopies, AFileThatWasReplacedByAProcessThatEndedTakesNoMoreKeys) {
+  create("hash-set");
+  auto live = opened();
+  add(live, names(0, 10));
+  {
+    const live_test::SharedPage page(path());
+    page->retiring = static_cast<std::uint32_t>(detail::Retired::replaced);
+  }
+  // It ended before the new file had the name.
+  EXPECT_EQ(add(live, names(10, 10)), 10U);
+  {
+    const live_test::SharedPage page(path());
+    page->retiring = static_cast<std::uint32_t>(detail::Retired::sealed);
+  }
+  ASSERT_TRUE(AnySet::open(path()).value().save(path("sealed")));
+  std::filesystem::rename(path("sealed"), path());
+  const auto added = live.set().add("x");
+  ASSERT_FALSE(added);
+  EXPECT_NE(added.error().sentence.find("was sealed"), std::string::npos);
+}
+
+TEST_F(LiveCopies, AFileThatLostItsNameToAnotherIsNotWrittenOverIt) {
+  create("hash-set");
+  auto live = opened();
+  for (std::uint64_t i = 0; i < 200'000; i += 1000) add(live, names(i, 1000));
+  std::filesystem::rename(path(), path("old"));
+  create("hash-set");
+  auto next = opened();
+  EXPECT_EQ(add(next, names(0, 100)), 100U);
+  static_cast<void>(live.checkpoint().has_value());
+  EXPECT_EQ(absent(opened().set(), names(0, 100)), 0U);
+  EXPECT_EQ(add(next, names(100, 1)), 1U);
+  EXPECT_EQ(opened().set().adds(), 101U);
+}
+
+TEST_F(LiveCopies, AReaderOfAFileThatWasNotRecoveredSeesWhatComesLater) {
+  create();
+  const std::string fresh = bytes_of(path());
+  {
+    auto live = opened();
+    add(live, names(0, 1000));
+    std::filesystem::copy_file(path(), path("cut"));
+  }
+  // Nothing of the payload has reached the disk.
+  std::string cut = bytes_of(path("cut"));
+  const auto block = live_test::newest_superblock(path());
+  const std::uint64_t from = block.table.offset + block.table.length;
+  cut.replace(from, block.file_bytes - from, fresh, from, block.file_bytes - from);
+  put_back(path(), cut);
+  live_test::restart_system(path());
+  const auto reader = AnyLiveSet::open(path(), {.read_only = true});
+  ASSERT_TRUE(reader) << reader.error().sentence;
+  EXPECT_EQ(absent(reader->set(), names(0, 1000)), 0U);
+  auto live = opened();
+  add(live, names(1000, 1000));
+  EXPECT_EQ(absent(reader->set(), names(0, 2000)), 0U);
+}
+
+TEST_F(LiveCopies, SumsAreGoodWhileThreadsAdd) {
+  create("blocked", 1 << 16, 2'000'000);
+  auto live = opened();
+  std::atomic<bool> is_over = false;
+  std::thread adding([&] {
+    for (std::uint64_t i = 0; !is_over; i += 50) add(live, names(i, 50));
+  });
+  for (int i = 0; i < 60; ++i) {
+    const auto sound = verify_image(path());
+    EXPECT_TRUE(sound) << sound.error().sentence;
+  }
+  is_over = true;
+  adding.join();
+}
+
+TEST_F(LiveCopies, DamageIsNotSealed) {
+  for (const char* const kind : {"blocked", "counting", "compact"}) {
+    SCOPED_TRACE(kind);
+    std::filesystem::remove(path());
+    auto full = AnySet::make(kind, {.keys = 50'000, .rate = 1e-6}).value();
+    for (const std::string& key : names(0, 1000)) ASSERT_TRUE(full.add(key));
+    ASSERT_TRUE(create_live(path(), full));
+    const auto block = live_test::newest_superblock(path());
+    std::string bytes = bytes_of(path());
+    std::size_t at = block.table.offset + block.table.length + 4096;
+    while (bytes[at] == 0) ++at;
+    bytes[at] = static_cast<char>(bytes[at] & (bytes[at] - 1));
+    put_back(path(), bytes);
+    const auto sealed = seal_live(path());
+    ASSERT_FALSE(sealed);
+    EXPECT_EQ(sealed.error().code, Code::damaged) << sealed.error().sentence;
+    EXPECT_TRUE(is_live(path()).value());
+    EXPECT_FALSE(verify_image(path()));
+    // Sets that are read as a whole are looked at as a whole.
+    EXPECT_EQ(AnyLiveSet::open(path()).has_value(), kind == std::string("blocked"));
+  }
+}
+
+TEST_F(LiveCopies, OneVerbWaitsForOneSyncHoweverManyKeysItBrings) {
+  for (const char* const kind : {"blocked", "counting", "hash-set"}) {
+    SCOPED_TRACE(kind);
+    std::filesystem::remove(path());
+    create(kind);
+    auto live = opened(Durability::every);
+    const live_test::SharedPage page(path());
+    const std::uint32_t before = page->syncs;
+    EXPECT_EQ(add(live, names(0, 20'000)), 20'000U);
+    EXPECT_EQ(page->syncs - before, 1U);
+    EXPECT_EQ(page->durable, page->published);
+    if (kind != std::string("counting")) continue;
+    const auto keys = names(0, 5000);
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    ASSERT_TRUE(live.set().remove_all(std::span<const std::string_view>(views)));
+    EXPECT_EQ(page->durable, page->published);
+    EXPECT_EQ(page->syncs - before, 2U);
+  }
+}
+
+TEST_F(LiveCopies, ASetToWhichLittleIsAddedHasAShortLogOnTheDisk) {
+  create("blocked", 0, 8'000'000);
+  struct stat facts {};
+  ASSERT_EQ(::stat(path().c_str(), &facts), 0);
+  const auto image = live_test::newest_superblock(path()).file_bytes;
+  EXPECT_GT(static_cast<std::uint64_t>(facts.st_size), 10 * image);
+  EXPECT_LT(static_cast<std::uint64_t>(facts.st_blocks) * 512, image + (2U << 20));
+  auto live = opened();
+  for (std::uint64_t i = 0; i < 400'000; i += 100) add(live, names(i, 100));
+  ASSERT_TRUE(live.close());
+  EXPECT_EQ(absent(opened().set(), names(0, 400'000)), 0U);
+}
+
+}  // namespace
+}  // namespace bloomery
