@@ -267,7 +267,7 @@ class LiveFile {
   // Are all records there that were known to be? Others may be open beside a reader.
   Result<std::uint64_t> expect_whole_log(std::uint64_t expected) const;
   Result<bool> has_parts_of_different_times() const;
-  std::uint64_t log_end_by_page() const;
+  std::uint64_t log_bytes_before(std::uint64_t position) const;
   Result<bool> payload_has_all(std::uint64_t log_bytes, std::uint64_t expected,
                                const Replay& replay) const;
   void make_ready(const LiveFields& live, std::uint64_t generation);

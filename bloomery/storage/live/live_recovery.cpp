@@ -154,12 +154,11 @@ void LiveFile::expect_anywhere() const {
   SharedFile::expect(SharedFile::Use::anywhere, image_, place.offset, place.length);
 }
 
-// Up to where the log counts by the page: of a process that was killed, or a disk that failed.
-std::uint64_t LiveFile::log_end_by_page() const {
-  const std::uint64_t there = runtime_->failed != 0 ? runtime_->durable : runtime_->published;
+// How much of the log that counts lies before a position.
+std::uint64_t LiveFile::log_bytes_before(std::uint64_t position) const {
   const std::uint64_t begin =
       in_place() ? runtime_->starts[head_.block.live.epoch & 1].load() : std::uint64_t{0};
-  return there - std::min(begin, there);
+  return position - std::min(begin, position);
 }
 
 // In place, of a file that was not copied as far as its page tells.
@@ -198,9 +197,18 @@ Result<Recovery> LiveFile::recover(const Replay& replay, const Mark& mark) {
     return sound.error();
   // Before the page is made ready for others: what it knows of the log, or the superblock does.
   const bool by_page = !closed && (same_run || failed);
-  const std::uint64_t expected = by_page ? log_end_by_page() : live.log_end;
-  const auto log_bytes = expect_whole_log(expected);
+  const std::uint64_t promised = by_page  ? log_bytes_before(runtime_->durable)
+                                 : *mixed ? 0
+                                          : live.log_end;
+  const auto log_bytes = expect_whole_log(promised);
   if (!log_bytes) return log_bytes.error();
+  const std::uint64_t expected =
+      by_page && !failed ? log_bytes_before(runtime_->published) : promised;
+  // The disk went and came back: what was not synced may be lost in one run of the system, too.
+  if (*log_bytes < expected) {
+    same_run = false;
+    found.lost_power = true;
+  }
   bool has_all = in_place() && page_fits && (closed || same_run);
   if (has_all) {
     const auto all = payload_has_all(*log_bytes, expected, replay);
@@ -211,6 +219,7 @@ Result<Recovery> LiveFile::recover(const Replay& replay, const Mark& mark) {
     found.was_cut = !closed;
   }
   if ((same_run || failed) && in_place()) settle_intent();
+  if (runtime_->failed != 0 && !failed && same_run) return poisoned();
   const std::uint32_t retired = same_run || failed ? runtime_->retired.load() : 0;
   if (failed)
     if (auto again = write_again(); !again) return again.error();

@@ -25,7 +25,7 @@ struct LiveOptions {
 // What the first process found that opened the file after others had left it.
 struct Recovery {
   bool was_cut = false;            // by a kill or a crash: it was not closed
-  bool lost_power = false;         // and the system was started since
+  bool lost_power = false;         // and the system was started since, or its disk went away
   std::uint64_t records = 0;       // of the log that were done again
   std::uint64_t keys = 0;          // in those records
   std::uint64_t summed_bytes = 0;  // of which checksums were taken again
