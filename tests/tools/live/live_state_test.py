@@ -83,9 +83,9 @@ class LiveStateTest(unittest.TestCase):
                     runs = {name: self.start(*words, "-o", out, name)
                             for name, out in todo.items()}
                     # The first tries are all killed; then some come to their end.
-                    time.sleep(rng.uniform(0.005, 0.03 + 0.01 * tries))
+                    time.sleep(rng.uniform(0.002, 0.005 * tries ** 2))
                     for name in list(runs):
-                        if tries < 12 and rng.random() < 0.8:
+                        if tries < 3 or (tries < 12 and rng.random() < 0.8):
                             runs[name].kill()
                             kills += 1
                     for name, run in runs.items():
