@@ -2,6 +2,7 @@
 added to at once. A key that was added is never absent, and each line is new to one command only.
 """
 
+import fcntl
 import json
 import os
 import random
@@ -152,6 +153,33 @@ class LiveFilesTest(unittest.TestCase):
         self.assertEqual(self.has(NEW), 0, "told to be refused")
         run("add", "-q", self.set, lines=NEW)
         self.assertEqual(self.has(OLD + NEW), 4000)
+
+    def test_made_live_while_others_wait_to_change_it(self):
+        """Who waited for the lock of an ordinary set finds a live one, and what others add to that
+        stays."""
+        for words, exit in ((["add", "-q"], 0), (["remove", "-q"], 0),
+                            (["dedup", "-q", "--state"], 0), (["unseal", "-q"], 2)):
+            with self.subTest(words=words):
+                kind = ["-n", "100k", "--kind", "counting" if words[0] == "remove" else "compact"]
+                live = self.folder / "live"
+                for path, more in ((self.set, []), (live, ["--live"])):
+                    run("build", "-q", "-f", *kind, *more, "-o", path, lines=OLD)
+                with open(self.set, "rb+") as locked:
+                    fcntl.flock(locked, fcntl.LOCK_EX)
+                    waiting = start(*words, self.set)
+                    self.assertIn(b"waiting for another change", waiting.stderr.readline())
+                    live.rename(self.set)
+                adding = start("add", "-q", self.set)
+                adding.stdin.write(b"".join(AHEAD))
+                adding.stdin.flush()
+                _, err = waiting.communicate(b"".join(OLD[:10] + NEW[:10]), timeout=60)
+                self.assertEqual(waiting.returncode, exit, err)
+                self.assertEqual(adding.communicate()[1], b"")
+                self.assertEqual(adding.returncode, 0)
+                self.assertTrue(self.info()["live"])
+                self.assertEqual(self.has(AHEAD), len(AHEAD))
+                self.assertEqual(self.has(OLD[:10]), 0 if words[0] == "remove" else 10)
+                self.assertEqual(self.has(NEW[:10]), 10 if words[0] in ("add", "dedup") else 0)
 
     def test_a_set_that_is_open_is_not_replaced(self):
         self.build()

@@ -150,13 +150,7 @@ class Change {
  public:
   Change(const ChangeFlags& flags, std::string_view command, Messages& messages)
       : flags_(flags), messages_(messages) {
-    if (is_live_set(flags.set))
-      open_live();
-    else if (!is_remote(flags.set)) {
-      lock_.emplace(flags.set, messages);
-      // Of a file that cannot be watched the next line says why.
-      if (auto watch = FileWatch::begin(flags.set)) watch_.emplace(std::move(*watch));
-    }
+    if (!is_remote(flags.set)) open_file();
     if (!live_) file_.emplace(opened());
     expect_line_keys(set(), flags.set);
     expect_lines(flags.files);
@@ -207,18 +201,33 @@ class Change {
     return is_remote(flags_.set) ? open_live_set(flags_.set, flags_.key_file, Verify::checksums)
                                  : open_set_to_change(flags_.set, flags_.key_file);
   }
-  void open_live() {
+  void open_file() {
+    for (;;) {
+      lock_ = lock_unless_live(flags_.set, messages_);
+      if (lock_ || open_live()) break;
+    }
+    if (!lock_) return;
+    // Of a file that cannot be watched the next line says why.
+    if (auto watch = FileWatch::begin(flags_.set)) watch_.emplace(std::move(*watch));
+  }
+  // False: it was sealed meanwhile.
+  bool open_live() {
     note_input(flags_.set);
     LiveOptions options{.durability = Durability::none};
     if (flags_.key_file) options.key = read_key_file(*flags_.key_file);
     reading_.emplace(flags_.set);
     auto live = AnyLiveSet::open(flags_.set, options);
+    if (!live && !is_live_set(flags_.set)) {
+      reading_.reset();
+      return false;
+    }
     if (!live) refuse_file(flags_.set, live.error());
     if (flags_.key_file && live->set().hasher().mode() != HashMode::hardened)
       refuse(fmt::format("{} is not hardened and has no secret key; leave --key-file out",
                          flags_.set));
     live_.emplace(std::move(*live));
     if (live_->recovery().was_cut) messages_.plain(recovered_line(flags_.set, live_->recovery()));
+    return true;
   }
   void close_live() {
     const Progress writing(messages_, progress_wanted(flags_), Phase{"syncing " + flags_.set});

@@ -14,7 +14,6 @@
 #include <tools/cli/report/progress.hpp>
 #include <tools/cli/report/refuse.hpp>
 #include <tools/cli/report/report.hpp>
-#include <tools/cli/sets/file_lock.hpp>
 #include <tools/cli/sets/live_file.hpp>
 #include <tools/cli/sets/remote_set.hpp>
 #include <tools/cli/sets/set_file.hpp>
@@ -54,13 +53,12 @@ Exit run(const UnsealFlags& flags, Messages& messages) {
   const std::string& path = flags.set;
   if (is_remote(path))
     refuse(fmt::format("{} is on a server, where all can add to it; name a set file", path));
-  if (is_live_set(path))
-    refuse(fmt::format("{} is a live set already, so there is nothing to unseal", path));
-  const FileLock lock(path, messages);
+  const auto lock = lock_unless_live(path, messages);
+  if (!lock) refuse(fmt::format("{} is a live set already, so there is nothing to unseal", path));
   const When when = flags.quiet ? When::never : progress_of(flags.speech);
   Progress progress(messages, when, Phase{"unsealing " + path});
   const SetFile file = open_set_to_change(path, flags.key_file);
-  if (!lock.holds(path))
+  if (!lock->holds(path))
     refuse(fmt::format("{} was changed, replaced or removed by another program; run again", path));
   save_live(path, file, Overwrite::replace);
   progress.finish();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include <tools/cli/report/units.hpp>
 
 #include "set_file.hpp"
@@ -12,6 +14,13 @@ bool is_live_set(const std::string& path) {
   const auto live = is_live(path);
   if (!live) refuse_file(path, live.error());
   return *live;
+}
+
+std::optional<FileLock> lock_unless_live(const std::string& path, Messages& messages) {
+  if (is_live_set(path)) return {};
+  std::optional<FileLock> lock(std::in_place, path, messages);
+  if (is_live_set(path)) lock.reset();
+  return lock;
 }
 
 std::string recovered_line(const std::string& path, const Recovery& recovery) {

@@ -18,11 +18,13 @@ StateFile::StateFile(std::string path, Word key_file, Messages& messages)
   if (path_ == "-") refuse("--state needs a file that can be read again; give it a name");
   std::error_code unseen;
   exists_ = std::filesystem::exists(path_, unseen);
-  if (exists_ && is_live_set(path_)) {
-    live_.emplace(path_);
-    return;
+  if (exists_) {
+    lock_ = lock_unless_live(path_, messages);
+    if (!lock_) {
+      live_.emplace(path_);
+      return;
+    }
   }
-  if (exists_) lock_.emplace(path_, messages);
   // A run that fails takes away what it had begun, and those who waited for it find nothing.
   exists_ = std::filesystem::exists(path_, unseen);
   if (!exists_) lock_.reset();
