@@ -113,6 +113,21 @@ class LiveStateTest(unittest.TestCase):
         self.assertEqual(self.run_all("dedup", "--state", "S", lines=b"a\nb\nc\n").stdout, b"b\n")
         self.assertEqual(self.run_all("dedup", "--state", "S", lines=b"a\nb\nc\n").stdout, b"")
 
+    def test_a_state_that_is_cut_while_it_is_in_use(self):
+        self.run_all("dedup", "--live", "--state", "S", lines=b"a\n")
+        for words in ([], ["--live"]):
+            state = "S" if not words else "NEW"
+            run = subprocess.Popen([BLOOMERY, "dedup", *words, "--state", state], cwd=self.folder,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+            run.stdin.write(b"b\n")
+            run.stdin.flush()
+            self.assertEqual(run.stdout.readline(), b"b\n")
+            os.truncate(self.folder / state, 0)
+            _, err = run.communicate(b"c\n", timeout=60)
+            self.assertEqual(run.returncode, 2, err)
+            self.assertIn(b"error: %s was cut short" % state.encode(), err)
+
     def test_the_state_is_a_set_like_any_other(self):
         self.run_all("dedup", "--live", "--state", "S", lines=b"a\nb\n")
         self.assertEqual(self.run_all("check", "S", lines=b"a\nx\n").stdout, b"a\n")

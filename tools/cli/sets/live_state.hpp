@@ -34,7 +34,9 @@ class LiveState {
   Result<void> close();
 
  private:
-  std::string path_;
+  const std::string path_;
+  // Its log is read and written as long as a run lasts.
+  const ReadingSet reading_{path_};
   LiveBody* body_ = nullptr;  // behind the set that open() gave
 };
 
