@@ -50,6 +50,11 @@ class LiveBody final : public AnySet::Body {
   const LiveHead& head() const { return file_->head(); }
   // In a child of fork(): its threads and locks are those of the parent.
   bool is_of_parent() const { return file_->is_of_parent(); }
+  // By others beside this object.
+  Result<bool> is_open_elsewhere() const {
+    const Turns turn(turns_);
+    return file_->is_open_elsewhere();
+  }
 
   Result<void> sync();
   // By another thread than the one that adds. A failure is told by the next add.
@@ -73,6 +78,13 @@ class LiveBody final : public AnySet::Body {
   Result<void> begin_run();
   Result<void> done(const WrittenOutput& output);
   std::optional<WrittenOutput> output(const std::string& path) const;
+  // By their paths.
+  std::map<std::string, WrittenOutput> outputs() const {
+    const Turns turn(turns_);
+    return outputs_;
+  }
+  // As the log has it, for those who make a live file of a state that knows one.
+  static std::vector<std::uint64_t> words_of_output(const WrittenOutput& output);
 
   const KindRow& row() const override { return inner().row(); }
   Result<std::size_t> add(const AnyInputs& inputs, bool* fresh) override;
@@ -191,7 +203,6 @@ class LiveBody final : public AnySet::Body {
   // Followed: a new file with all that the log says in its image, if the log has become long.
   Result<void> shorten_log();
   Result<void> expect_its_name() const;
-  std::vector<std::uint64_t> words_of_output(const WrittenOutput& output) const;
   // How many keys were taken back.
   Result<std::uint64_t> undo_dead_runs(LiveFile::Turn& turn);
   Result<std::vector<std::uint32_t>> dead_runs() const;

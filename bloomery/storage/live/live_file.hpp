@@ -148,6 +148,7 @@ class LiveFile {
   bool is_of_parent() const { return forks_ != forks_so_far(); }
   bool has_its_name() const { return file_.has_its_name(); }
   bool is_only_name() const { return file_.is_only_name(); }
+  Result<bool> is_open_elsewhere() const { return file_.is_attached(); }
 
   // Joins those who have it open. Alone, and before anybody else may join, first recovers; visit
   // gets each record of the log. In place: only if the payload may lack some of them.

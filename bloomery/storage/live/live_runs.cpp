@@ -25,7 +25,7 @@ Result<void> LiveBody::begin_run() {
   return {};
 }
 
-std::vector<std::uint64_t> LiveBody::words_of_output(const WrittenOutput& output) const {
+std::vector<std::uint64_t> LiveBody::words_of_output(const WrittenOutput& output) {
   std::vector<std::uint64_t> words(3 + (output.path.size() + 7) / 8);
   words[0] = output.bytes;
   words[1] = output.ended;
