@@ -135,6 +135,77 @@ class LiveStateTest(unittest.TestCase):
         self.run_all("verify", "S")
         self.run_all("info", "S")
 
+    # -- outputs -------------------------------------------------------------------------------
+
+    def under_way(self, output, line, *words):
+        """A run that has printed this line and waits for more; its state does not know that yet."""
+        run = subprocess.Popen([BLOOMERY, "dedup", *words, "--state", "S", "-o", output],
+                               cwd=self.folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        run.stdin.write(line)
+        run.stdin.flush()
+        until = time.monotonic() + 30
+        while not (self.folder / output).exists() or \
+                not (self.folder / output).read_bytes().endswith(line):
+            self.assertLess(time.monotonic(), until, "its line is never printed")
+        return run
+
+    def killed(self, output, line, *words):
+        run = self.under_way(output, line, *words)
+        run.kill()
+        run.communicate()
+
+    def dedup(self, output, lines, told=b""):
+        done = self.run_all("dedup", "--state", "S", "-o", output, lines=lines)
+        self.assertRegex(done.stderr, told if told else b"^$")
+        return (self.folder / output).read_bytes()
+
+    def test_seal_and_unseal_keep_what_is_known_of_an_output(self):
+        self.run_all("dedup", "--live", "--state", "S", "-o", "out", lines=b"a\n")
+        known = b"a\n"
+        for number, verb in enumerate(("seal", "unseal", "seal")):
+            self.assertEqual(self.run_all(verb, "-q", "S").stderr, b"")
+            line = b"%d\n" % number
+            self.assertEqual(self.dedup("out", known + line), known + line)
+            known += line
+
+    def test_seal_and_unseal_keep_what_is_known_of_a_run_that_did_not_end(self):
+        for first, verb in ((["--live"], "seal"), ([], "unseal")):
+            with self.subTest(verb=verb):
+                for old in self.folder.iterdir():
+                    old.unlink()
+                self.run_all("dedup", *first, "--state", "S", "-o", "out", lines=b"a\n")
+                self.killed("out", b"b\n")
+                self.assertEqual(self.run_all(verb, "-q", "S").stderr, b"")
+                self.assertEqual(self.dedup("out", b"a\nc\n"), b"a\nc\n", "b was cut off")
+                self.killed("out", b"d\n")
+                self.run_all("unseal" if verb == "seal" else "seal", "-q", "S")
+                self.assertEqual(self.dedup("other", b"a\nd\n", b"out did not end; S knows its "
+                                            b"first 4 bytes.* truncate -s 4 "), b"d\n")
+
+    def test_seal_tells_which_outputs_it_forgets(self):
+        self.run_all("dedup", "--live", "--state", "S", "-o", "gone", lines=b"0\n")
+        (self.folder / "gone").unlink()
+        for output in ("o1", "o2", "o3"):
+            self.run_all("dedup", "--state", "S", "-o", output, lines=output.encode() + b"\n")
+        self.killed("o1", b"more\n")
+        told = self.run_all("seal", "-q", "S").stderr
+        self.assertRegex(told, b"S knows one output, [^ ]*/o1, and has forgotten [^ ]*/o2\\. Give")
+        self.assertRegex(told, b"has forgotten [^ ]*/o3\\. Give")
+        self.assertEqual(told.count(b"\n"), 2)
+        self.assertEqual(self.dedup("o1", b"more\n"), b"o1\nmore\n")
+
+    def test_a_run_that_was_killed_is_told_to_the_next(self):
+        self.run_all("dedup", "--live", "--state", "S", "-o", "out", lines=b"a\n")
+        self.killed("out", b"b\n")
+        going_on = self.under_way("other", b"x\n")
+        self.assertEqual(self.dedup("third", b"y\n"), b"y\n", "out may be of the run that goes on")
+        going_on.communicate()
+        told = (b"^bloomery: warning: the last run that wrote [^ ]*/out did not end; S knows its "
+                b"first 2 bytes, .* truncate -s 2 [^ ]*/out\n$")
+        self.dedup("third", b"z\n", told)
+        self.dedup("out", b"b\n")
+        self.dedup("third", b"z\n")
+
     def test_what_does_not_go_together_is_refused(self):
         self.run_all("dedup", "--state", "ordinary", lines=b"a\n")
         for words, told in ((["--live"], b"--state"),

@@ -259,13 +259,14 @@ class DedupRun {
   }
 
   void tell_of_unended() {
-    if (!file_->output || file_->output->ended) return;
-    if (resumable_ && is_known_output(*flags_.output.path)) return;
-    messages_.warning(
-        fmt::format("the last run that wrote {} did not end; {} knows its first {} bytes, and the "
-                    "lines after them come again. Run it again, or cut it: truncate -s {} {}",
-                    file_->output->path, *flags_.state, file_->output->bytes, file_->output->bytes,
-                    file_->output->path));
+    std::vector<WrittenOutput> unended;
+    if (state_) unended = state_->unended();
+    if (state_ && !state_->live() && file_->output && !file_->output->ended)
+      unended.push_back(*file_->output);
+    std::erase_if(unended, [&](const WrittenOutput& output) {
+      return resumable_ && output.path == full_path(*flags_.output.path);
+    });
+    warn_of_unended(unended, flags_.state.value_or(""), messages_);
   }
 
   std::optional<LineWriter> open_dups() {

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include <tools/cli/input/inputs.hpp>
+#include <tools/cli/report/units.hpp>
 
 #include "command.hpp"
 
@@ -36,6 +38,19 @@ std::uint64_t size_of(const std::string& path) {
   const std::uint64_t bytes = exists ? std::filesystem::file_size(path, failed) : 0;
   if (failed) refuse(fmt::format("{} cannot be looked at: {}", path, failed.message()));
   return bytes;
+}
+
+void warn_of_unended(const std::vector<WrittenOutput>& outputs, const std::string& state,
+                     Messages& messages) {
+  constexpr std::size_t most_told = 3;
+  for (std::size_t i = 0; i < std::min(outputs.size(), most_told); ++i)
+    messages.warning(fmt::format(
+        "the last run that wrote {} did not end; {} knows its first {} bytes, and the lines after "
+        "them come again. Run it again, or cut it: truncate -s {} {}",
+        outputs[i].path, state, outputs[i].bytes, outputs[i].bytes, outputs[i].path));
+  if (outputs.size() > most_told)
+    messages.warning(fmt::format("so it is with {} more outputs of {}",
+                                 print_count(outputs.size() - most_told), state));
 }
 
 void put_in_place(LineWriter& out, const FileWatch& watch) {

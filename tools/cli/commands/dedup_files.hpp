@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <bloomery/engines/dedup/dedup.hpp>
-#include <string_view>
-
+#include <bloomery/image.hpp>
 #include <bloomery/storage/file_watch.hpp>
 #include <bloomery/text/line_writer.hpp>
 #include <tools/inside.hpp>
+
+#include <tools/cli/report/messages.hpp>
 
 namespace bloomery::cli {
 
@@ -21,6 +24,10 @@ std::uint64_t size_of(const std::string& path);
 
 // The first record of a file, by these rules for one.
 std::string header_of(const std::string& path, LineRules rules);
+
+// Outputs of a state that have lines which it does not know.
+void warn_of_unended(const std::vector<WrittenOutput>& outputs, const std::string& state,
+                     Messages& messages);
 
 // Gives the lines the name of the file they were read from. Whoever appends to it meanwhile has
 // lines in it that were never seen here: then it is left as it is.

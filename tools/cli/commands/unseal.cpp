@@ -15,6 +15,7 @@
 #include <tools/cli/report/refuse.hpp>
 #include <tools/cli/report/report.hpp>
 #include <tools/cli/sets/live_file.hpp>
+#include <tools/cli/sets/live_state.hpp>
 #include <tools/cli/sets/remote_set.hpp>
 #include <tools/cli/sets/set_file.hpp>
 
@@ -35,7 +36,8 @@ constexpr const char* story =
 number of programs add to it and ask it at once, and adding costs what is added. It
 takes room for a log beside the set. Two that change F at the same time wait for
 each other; programs that have the ordinary file open go on with that. Kinds that
-are built at once (fuse, ribbon, cascade) cannot be live. `bloomery seal` goes back.
+are built at once (fuse, ribbon, cascade) cannot be live. A state of dedup goes on to
+know its output. `bloomery seal` goes back.
 
 The report on standard output: kind, keys, capacity, bytes, bits_per_key, rate_asked,
 rate_now (computed from keys), hash, hardened, file_bytes, seconds
@@ -60,7 +62,13 @@ Exit run(const UnsealFlags& flags, Messages& messages) {
   const SetFile file = open_set_to_change(path, flags.key_file);
   if (!lock->holds(path))
     refuse(fmt::format("{} was changed, replaced or removed by another program; run again", path));
-  save_live(path, file, Overwrite::replace);
+  // A state of dedup goes on to know its output.
+  if (file.output) {
+    LiveState::make(path, file, Overwrite::replace).value();
+    note_saved(path);
+  } else {
+    save_live(path, file, Overwrite::replace);
+  }
   progress.finish();
   if (flags.quiet && !flags.speech.json) return Exit::good;
   Report report;

@@ -57,7 +57,7 @@ void StateFile::expect_sort(bool live, bool capped) const {
 }
 
 bool StateFile::make_live(const SetFile& file) {
-  const auto made = LiveState::make(path_, file);
+  const auto made = LiveState::make(path_, file, Overwrite::refuse);
   if (!made && made.error().code == Code::exists) return false;
   if (!made) throw Failure(made.error());
   exists_ = true;
@@ -69,6 +69,10 @@ SetFile StateFile::open(const std::optional<std::string>& output) {
   if (live_) return live_->open(key_file_, output);
   watch();
   return open_set_to_change(path_, key_file_);
+}
+
+std::vector<WrittenOutput> StateFile::unended() const {
+  return live_ ? live_->unended() : std::vector<WrittenOutput>();
 }
 
 // What cannot be watched cannot be opened either, which says why.

@@ -13,6 +13,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <tools/cli/flags/flags.hpp>
 #include <tools/cli/report/messages.hpp>
@@ -44,6 +45,8 @@ class StateFile {
   const std::string& path() const { return path_; }
   // Of a live state with what it knows of this output.
   SetFile open(const std::optional<std::string>& output);
+  // Of a live state, of other runs: see LiveState.
+  std::vector<WrittenOutput> unended() const;
   // An Error, also when somebody else has changed the file.
   Result<void> save(const SetFile& file);
   // After lines were printed that cannot be taken back: throws, and says what becomes of them.
