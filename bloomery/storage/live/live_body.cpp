@@ -500,6 +500,12 @@ Result<void> LiveBody::seal(const std::function<Result<void>(const Image&)>& sav
   if (auto sound = file_->check_sums(marking()); !sound) return sound;
   const auto whole = image();
   if (!whole) return whole.error();
+  // An ordinary set has them for ever, and the run could not bring them to its output any more.
+  for (const auto& [run, of_run] : runs_)
+    if (!of_run.pending.empty())
+      return Error{Code::exists, file_->name() +
+                                     " has keys of a run that is under way, which are not in its "
+                                     "output yet; seal it when that run has ended"};
   return turn.retire(Retired::sealed, [&] { return save(*whole); });
 }
 

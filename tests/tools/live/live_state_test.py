@@ -206,6 +206,16 @@ class LiveStateTest(unittest.TestCase):
         self.dedup("out", b"b\n")
         self.dedup("third", b"z\n")
 
+    def test_a_run_that_goes_on_bars_seal(self):
+        """What it has printed since its last checkpoint would be cut off, and not come again."""
+        going_on = self.under_way("out", b"a\n", "--live")
+        self.assertIn(b"S has keys of a run that is under way", self.run_all(
+            "seal", "-q", "S", status=2).stderr)
+        going_on.communicate(b"b\n", timeout=60)
+        self.assertEqual(going_on.returncode, 0)
+        self.run_all("seal", "-q", "S")
+        self.assertEqual(self.dedup("out", b"a\nb\nc\n"), b"a\nb\nc\n")
+
     def test_what_does_not_go_together_is_refused(self):
         self.run_all("dedup", "--state", "ordinary", lines=b"a\n")
         for words, told in ((["--live"], b"--state"),

@@ -37,7 +37,7 @@ then: it can be copied, merged and changed by any program that reads set files. 
 has the live file open meanwhile gets an error from the next add, and its last
 answers. `bloomery build --live` makes live sets. A live state of dedup goes on to
 know one output: one whose run did not end, or else the last; a warning names the
-others.
+others. While a run has lines that are not in its output yet, F stays live.
 
 The report on standard output: kind, keys, capacity, bytes, bits_per_key, rate_asked,
 rate_now (computed from keys), hash, hardened; and what was done for a program that
