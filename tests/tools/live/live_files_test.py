@@ -6,6 +6,8 @@ import fcntl
 import json
 import os
 import random
+import re
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -390,9 +392,26 @@ class LiveFilesTest(unittest.TestCase):
     def test_a_refused_line_leaves_what_came_before(self):
         self.build(None, "cuckoo")
         full = run("add", "-q", self.set, lines=[b"n%d\n" % i for i in range(300_000)], status=2)
-        self.assertIn(b"the set is full", full.stderr)
+        told = re.search(rb"the set is full; .* ([0-9,]+) lines of this run went in", full.stderr)
+        self.assertEqual(int(told[1].replace(b",", b"")), self.info()["keys"] - len(OLD))
         self.assertEqual(self.has(OLD + [b"n%d\n" % i for i in range(1000)]), 3000)
         run("verify", self.set)
+
+    def test_a_set_that_gets_no_memory_is_not_full(self):
+        def narrow():
+            resource.setrlimit(resource.RLIMIT_AS, (60 << 20, 60 << 20))
+        if run("--version", status=None, preexec_fn=narrow).returncode != 0:
+            return  # a sanitizer needs more for itself
+        lines = [b"%d\n" % i for i in range(3_000_000)]
+        for words in (["--live"], []):
+            with self.subTest(words=words):
+                run("build", "-q", "-f", "--kind", "hash-set", *words, "-o", self.set, lines=OLD)
+                err = run("add", "-q", self.set, lines=lines, status=2, preexec_fn=narrow).stderr
+                self.assertIn(b"no more memory is allowed, or the system gives none", err)
+                self.assertNotIn(b"full", err)
+                self.assertEqual(self.has(OLD), 2000)
+                line = int(re.search(rb"(?:before|from) (\d+) of standard input", err)[1])
+                self.assertEqual(self.has(lines[:line]), line - 1 if words else 0)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 //          at once, also those before one that is refused.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -257,6 +258,27 @@ class Change {
   std::optional<AnyLiveSet> live_;
 };
 
+// The system gives no more memory, or the keys crowd in one place.
+[[noreturn]] void refuse_no_growth(const ChangeFlags& flags, const Change& change,
+                                   const Inputs& inputs, const Error& error) {
+  const std::string where = fmt::format("{} of {}", inputs.first_line(), inputs.name());
+  refuse(change.live()
+             ? fmt::format("{}: {}. Lines before {} are in the set, a line from there on is not",
+                           flags.set, error.sentence, where)
+             : fmt::format("{}: {}. A line from {} on found no room, and {} is as it was",
+                           flags.set, error.sentence, where, flags.set));
+}
+
+[[noreturn]] void refuse_full(const ChangeFlags& flags, const Change& change, const Inputs& inputs,
+                              std::uint64_t fresh) {
+  refuse(fmt::format(
+      "{}: the set is full; a line from {} on of {} found no room. {}", flags.set,
+      inputs.first_line(), inputs.name(),
+      change.live()
+          ? fmt::format("{} lines of this run went in: build a larger set", print_count(fresh))
+          : fmt::format("{} is as it was: build a larger set", flags.set)));
+}
+
 Exit run_add(const ChangeFlags& flags, Messages& messages) {
   obey(flags.speech, messages);
   Change change(flags, "add", messages);
@@ -275,18 +297,16 @@ Exit run_add(const ChangeFlags& flags, Messages& messages) {
   SetLines set_lines(set, flags.set, flags.keys, Outside::refused);
   const std::uint64_t lines =
       each_key_batch(flags, set_lines, messages, [&](auto keys, const Inputs& inputs) {
-        const auto added = set.add_all(once.first_ones(keys));
-        if (!added && added.error().code == Code::full && change.live())
-          refuse(
-              fmt::format("{}: the set is full; a line from {} on of {} found no room, and those "
-                          "before it are in the set: build a larger one",
-                          flags.set, inputs.first_line(), inputs.name()));
-        if (!added && added.error().code == Code::full)
-          refuse(
-              fmt::format("{}: the set is full; a line from {} on of {} found no room. {} is as "
-                          "it was: build a larger set",
-                          flags.set, inputs.first_line(), inputs.name(), flags.set));
+        const auto firsts = once.first_ones(keys);
+        std::array<bool, lines_per_batch> is_in{};
+        const auto marks = std::span<bool>(is_in).first(row.keeps_copies ? firsts.size() : 0);
+        const auto added = set.add_all(firsts, marks);
         if (!added && change.remote() != nullptr) throw Failure(added.error());
+        if (!added && added.error().code == Code::full && row.grows)
+          refuse_no_growth(flags, change, inputs, added.error());
+        if (!added && added.error().code == Code::full)
+          refuse_full(flags, change, inputs,
+                      fresh + static_cast<std::uint64_t>(std::ranges::count(marks, true)));
         if (!added) refuse_file(flags.set, added.error());
         fresh += *added;
         if (warned || !set.overfull()) return;
