@@ -218,11 +218,17 @@ class LiveStateTest(unittest.TestCase):
 
     def test_what_does_not_go_together_is_refused(self):
         self.run_all("dedup", "--state", "ordinary", lines=b"a\n")
+        self.run_all("dedup", "--live", "--state", "exact", "--exact", lines=b"a\n")
+        (self.folder / "text").write_bytes(b"a\nb\n")
+        (self.folder / "empty").write_bytes(b"")
         for words, told in ((["--live"], b"--state"),
                             (["--live", "--state", "ordinary"], b"is an ordinary state"),
                             (["--live", "--state", "S", "-m", "64M"], b"--memory"),
                             (["--live", "--state", "S", "--window", "10"], b"--window"),
-                            (["--live", "--state", "redis://localhost/0/x"], b"--live")):
+                            (["--live", "--state", "redis://localhost/0/x"], b"shared anyway"),
+                            (["--live", "--state", "text"], b"text is not a bloomery image"),
+                            (["--live", "--state", "empty"], b"empty is not a bloomery image"),
+                            (["--state", "exact", "-p", "1e-9"], b"exact is exact; leave --rate")):
             done = self.run_all("dedup", *words, lines=b"a\n", status=2)
             self.assertIn(told, done.stderr)
             self.assertEqual(done.stderr.count(b"\n"), 1)

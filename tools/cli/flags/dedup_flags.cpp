@@ -38,7 +38,9 @@ void expect_shareable(const DedupFlags& flags) {
 
 void expect_together(const DedupFlags& flags) {
   if (flags.state && is_remote(*flags.state)) expect_shareable(flags);
-  if (flags.live && (!flags.state || is_remote(*flags.state)))
+  if (flags.live && flags.state && is_remote(*flags.state))
+    refuse("--live is for files; a set on a Redis server is shared anyway; leave it out");
+  if (flags.live && !flags.state)
     refuse("--live makes a state in a file that several runs use at once; name it with --state F");
   if (flags.live && (flags.size.memory || flags.window))
     refuse(

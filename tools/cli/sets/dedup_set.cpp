@@ -248,6 +248,7 @@ SizedSet kept_set(AnySet set, const SetWant& want, const std::string& path) {
     differs(fmt::format("was planned for {} lines", print_count(set.capacity())), "--keys");
   if (size.rate != 0 && row.whole_hashes && !row.exact)
     differs("keeps whole 64-bit hashes, at no rate of choice", "--rate");
+  if (size.rate != 0 && row.exact) differs("is exact", "--rate");
   if (size.rate != 0 && size.rate != set.rate_asked())
     differs(fmt::format("was made for the rate {}", print_rate(set.rate_asked())), "--rate");
   if (want.hash.seed && set.hasher().mode() == HashMode::hardened)

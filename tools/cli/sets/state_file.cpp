@@ -50,8 +50,11 @@ Result<void> StateFile::hold_place(const SetFile& file) {
 }
 
 void StateFile::expect_sort(bool live, bool capped) const {
-  if (live && !live_)
+  if (live && !live_) {
+    // What cannot be read, or is not a set file, is told as everywhere.
+    const SetFile file = open_set(path_, key_file_, Verify::header);
     refuse(path_ + " is an ordinary state; leave --live out, or begin another state");
+  }
   if (capped && live_)
     refuse(path_ + " is live and grows with what all its runs add; leave --memory out");
 }
