@@ -1,6 +1,7 @@
 """Runs of dedup that share a live state: each line is printed by exactly one of them, also when
 runs are killed at any moment and run again, as they would be after a crash."""
 
+import fcntl
 import os
 import random
 import subprocess
@@ -127,6 +128,26 @@ class LiveStateTest(unittest.TestCase):
             _, err = run.communicate(b"c\n", timeout=60)
             self.assertEqual(run.returncode, 2, err)
             self.assertIn(b"error: %s was cut short" % state.encode(), err)
+
+    def test_first_runs_of_both_sorts_make_one_state(self):
+        (self.folder / "in").write_bytes(b"a\nb\n")
+        directory = os.open(self.folder, os.O_RDONLY)
+        self.addCleanup(os.close, directory)
+        for turn in range(10):
+            fcntl.flock(directory, fcntl.LOCK_EX)
+            runs = [self.start(*words, "--state", f"S{turn}", "-o", f"{turn}.{number}", "in")
+                    for number, words in enumerate([["--live"], ["--exact"]] * 2)]
+            time.sleep(0.02)
+            self.assertFalse((self.folder / f"S{turn}").exists(), "made while another may make it")
+            fcntl.flock(directory, fcntl.LOCK_UN)
+            printed = b""
+            for number, run in enumerate(runs):
+                _, err = run.communicate(timeout=60)
+                if run.returncode != 0:
+                    self.assertRegex(err, b"is an ordinary state|is not exact")
+                    continue
+                printed += (self.folder / f"{turn}.{number}").read_bytes()
+            self.assertEqual(printed, b"a\nb\n")
 
     def test_the_state_is_a_set_like_any_other(self):
         self.run_all("dedup", "--live", "--state", "S", lines=b"a\nb\n")

@@ -60,6 +60,9 @@ void StateFile::expect_sort(bool live, bool capped) const {
 }
 
 bool StateFile::make_live(const SetFile& file) {
+  // A run that makes an ordinary state holds it, too.
+  const DirectoryLock alone(path_);
+  if (has_appeared()) return false;
   const auto made = LiveState::make(path_, file, Overwrite::refuse);
   if (!made && made.error().code == Code::exists) return false;
   if (!made) throw Failure(made.error());
@@ -122,7 +125,11 @@ Result<void> StateFile::save(const SetFile& file) {
   const Overwrite overwrite = exists_ ? Overwrite::replace : Overwrite::refuse;
   detail::Descriptor locked;
   const SaveOptions how{overwrite, [this] { return check_ours(); }, &locked};
-  if (auto saved = save_image(path_, image_of(file), how); !saved) return saved;
+  auto saved = save_image(path_, image_of(file), how);
+  // By a program that did not wait for this one.
+  if (!saved && !exists_ && saved.error().code == Code::exists)
+    return Error{Code::exists, path_ + " was made by another program just now; run again"};
+  if (!saved) return saved;
   exists_ = true;
   holds_place_ = false;
   if (!lock_) lock_.emplace();
