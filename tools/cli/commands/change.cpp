@@ -227,7 +227,8 @@ class Change {
       refuse(fmt::format("{} is not hardened and has no secret key; leave --key-file out",
                          flags_.set));
     live_.emplace(std::move(*live));
-    if (live_->recovery().was_cut) messages_.plain(recovered_line(flags_.set, live_->recovery()));
+    if (is_worth_telling(live_->recovery()))
+      messages_.plain(recovered_line(flags_.set, live_->recovery()));
     return true;
   }
   void close_live() {

@@ -42,7 +42,8 @@ others. While a run has lines that are not in its output yet, F stays live.
 The report on standard output: kind, keys, capacity, bytes, bits_per_key, rate_asked,
 rate_now (computed from keys), hash, hardened; and what was done for a program that
 was killed while it had F open: was_cut, lost_power, recovered_records,
-recovered_keys, summed_bytes (whose checksums were taken again); file_bytes, seconds
+recovered_keys, undone_keys (of runs of dedup that did not end), summed_bytes (whose
+checksums were taken again); file_bytes, seconds
 
 Exit codes: 0 good, 2 error.
 

@@ -20,9 +20,12 @@ bool is_live_set(const std::string& path);
 // again when the lock is held, since others may have made it live while they were waited for; from
 // then on it stays ordinary as long as the lock is held.
 std::optional<FileLock> lock_unless_live(const std::string& path, Messages& messages);
-// What was done for a program that was killed, in one line with its newline.
+// Was anything done for a program that was killed?
+bool is_worth_telling(const Recovery& recovery);
+// What that was, in one line with its newline.
 std::string recovered_line(const std::string& path, const Recovery& recovery);
-// The same in a report: was_cut, lost_power, recovered_records, recovered_keys, summed_bytes.
+// The same in a report: was_cut, lost_power, recovered_records, recovered_keys, undone_keys,
+// summed_bytes.
 void describe(Report& report, const Recovery& recovery);
 
 }  // namespace bloomery::cli
