@@ -382,6 +382,11 @@ class LiveFilesTest(unittest.TestCase):
         run("build", "-q", "-f", "--live", "--kind", "bitmap", "--range", "0..99", "-o", self.set,
             lines=numbers)
         self.refused("remove", "-q", self.set, told="seal it", lines=numbers)
+        two_bit = self.folder / "two-bit"
+        run("build", "-q", "--live", "--kind", "two-bit", "--range", "0..99", "-o", two_bit,
+            lines=numbers)
+        run("remove", "-q", two_bit, lines=numbers[:50])
+        self.assertEqual(self.has(numbers, two_bit), 50)
         self.refused("add", "-q", self.set, told="outside the range", lines=[b"5\n", b"100\n"])
         run("seal", "-q", self.set)
         run("remove", "-q", self.set, lines=numbers[:50])

@@ -52,9 +52,9 @@ struct ChangeFlags {
 
 constexpr const char* add_story =
     R"(F keeps its kind, size, hash, rule for carriage returns and normalisation, which
-lines obey; -k, --csv and --json-key take a part of each line. F is replaced in one
-step when all lines are in: a run that fails or is killed leaves it as it was.
-Two that change F at the same time wait for each other.
+lines obey; -k, --csv and --json-key take a part of each line. An ordinary F is
+replaced in one step when all lines are in: a run that fails or is killed leaves it as
+it was. Two that change it at the same time wait for each other.
 
 F may be a set on a Redis server, redis://[:password@]host[:port]/database/name,
 that others use at the same time: lines are in it at once, also those before an
@@ -73,7 +73,8 @@ copies of a line are the most.
 
 A set that gets more keys than it was planned for takes them all the same, with a
 warning; --strict makes that exit code 3. A cuckoo set can be full: that is an
-error, and F stays as it was. Sets that are built at once take no more keys.
+error, and an ordinary F stays as it was. Sets that are built at once take no more
+keys.
 
 The report on standard output: that of build, with lines_in and fresh (lines that
 were surely new); with --skip-bad bad_in, of a normalised set not_normalized
@@ -97,10 +98,10 @@ of the removed lines were probably false positives, from half a line on; that is
 computed from the lines that were absent. With --strict F then stays as it was, and
 the exit code is 3.
 
-F is replaced in one step when all lines are done: a run that fails or is killed
-leaves it as it was. Two that change F at the same time wait for each other. Of a
-live set of kind counting, cuckoo or spectral lines are removed at once; an exact map
-must be sealed first.
+An ordinary F is replaced in one step when all lines are done: a run that fails or is
+killed leaves it as it was. Two that change it at the same time wait for each other.
+From a live set of kind counting, cuckoo, two-bit or spectral lines are removed at
+once; a live bitmap must be sealed first.
 
 The report on standard output: that of build, with lines_in, removed, absent and
 expected_false (removed, and probably never added); with --skip-bad bad_in, of a
