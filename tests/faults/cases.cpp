@@ -219,6 +219,9 @@ void add_live_cases(std::vector<Case>& all) {
     more.insert(more.begin(), dedup.begin(), dedup.end());
     all.push_back({"dedup live " + name, std::move(more), std::move(needs), law});
   };
+  // With what they know of their output.
+  all.push_back({"seal state", {"seal", "state.live"}, {"state.live", "in", "more"}, Law::live});
+  all.push_back({"unseal state", {"unseal", "state.set"}, {"state.set", "in", "more"}, Law::live});
   add("state", {"in"}, {"in"}, Law::state);
   add("exact state", {"--exact", "in"}, {"in"}, Law::state);
   add("state out", {"-o", "OUT", "in"}, {"in"}, Law::state_and_output);

@@ -16,8 +16,9 @@ Result<void> LiveBody::apply(const LogRecord& record) const {
     case LogOp::settled:
     case LogOp::add: {
       const auto added = inner().add(inputs, nullptr);
-      // A bounded set was full for whoever logged this, at the same key.
-      if (!added && added.error().code != Code::full) return added.error();
+      // A bounded set was full for whoever logged this, at the same key. One that grows is full
+      // when the system gives no more memory.
+      if (!added && (added.error().code != Code::full || row().grows)) return added.error();
       return {};
     }
     case LogOp::remove: {

@@ -418,6 +418,22 @@ class LiveFilesTest(unittest.TestCase):
                 line = int(re.search(rb"(?:before|from) (\d+) of standard input", err)[1])
                 self.assertEqual(self.has(lines[:line]), line - 1 if words else 0)
 
+    def test_a_set_that_is_read_with_little_memory(self):
+        """Its log is refused, or read whole: no key is absent because there was no room for it."""
+        lines = [b"%d\n" % i for i in range(300_000)]
+        run("build", "-q", "--live", "--kind", "hash-set", "-o", self.set)
+        run("add", "-q", self.set, lines=lines)
+        file = self.folder / "lines"
+        file.write_bytes(b"".join(lines))
+        for megabytes in range(20, 60, 3):
+            def narrow(most=megabytes << 20):
+                resource.setrlimit(resource.RLIMIT_AS, (most, most))
+            if run("--version", status=None, preexec_fn=narrow).returncode != 0:
+                continue
+            found = run("check", "-c", self.set, file, status=None, preexec_fn=narrow)
+            if found.returncode != 2:
+                self.assertEqual(found.stdout, b"300000\n", megabytes)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
