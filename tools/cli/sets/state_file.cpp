@@ -24,12 +24,12 @@ StateFile::StateFile(std::string path, Word key_file, Messages& messages)
       live_.emplace(path_);
       return;
     }
+    // A run that fails takes away what it had begun, and those who waited for it find nothing.
+    exists_ = std::filesystem::exists(path_, unseen);
+    if (!exists_) lock_.reset();
   }
-  // A run that fails takes away what it had begun, and those who waited for it find nothing.
-  exists_ = std::filesystem::exists(path_, unseen);
-  if (!exists_) lock_.reset();
-  // Asked before a line is printed that could not be remembered. It may exist now:
-  // another run has made it since, which is found out when this one makes it.
+  // Asked before a line is printed that could not be remembered. It may exist now, of any sort and
+  // not locked: another run has made it since, which is found out when this one makes it.
   expect_creatable(path_, true);
 }
 
