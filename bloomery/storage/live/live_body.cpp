@@ -74,7 +74,7 @@ Result<std::unique_ptr<LiveBody>> LiveBody::open_to_ask(const std::filesystem::p
     if (auto followed = mine.replay_from_base(); !followed) return followed.error();
     return body;
   }
-  if (!mine.file_->is_at_rest()) {
+  if (!mine.file_->is_at_rest() || mine.file_->is_whole_at_rest()) {
     auto inner = mine.base(wanted);
     if (!inner) return inner.error();
     mine.inner_.emplace(std::move(*inner));

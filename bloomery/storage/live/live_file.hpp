@@ -82,7 +82,6 @@ struct LiveRuntime {
   std::atomic<std::uint32_t> arrivals;         // of those who need a sync, ever
   std::atomic<std::uint32_t> arrivals_synced;  // when the last sync began
   std::atomic<std::uint32_t> company;          // how many came for the last sync
-  std::atomic<std::uint32_t> is_gathering;     // somebody waits at `arrivals` for others to come
   std::atomic<std::uint64_t> sync_took;        // the last one, in nanoseconds
 };
 static_assert(sizeof(LiveRuntime) <= page_bytes);
@@ -140,6 +139,7 @@ class LiveFile {
   // to add to it. Reads the log.
   Result<void> look_at_rest();
   // Nobody had it open then, or has done anything to it since: its page is not believed.
+  bool is_whole_at_rest() const { return is_at_rest() && at_rest_->is_whole; }
   bool is_at_rest() const { return at_rest_ && (at_rest_->moment == moment() || !is_recovered()); }
   // Of a file that was closed: its log is as long as it was then.
   Result<void> expect_closed_log() const;
@@ -296,8 +296,7 @@ class LiveFile {
   // The length of the file, which is at least what is mapped of it.
   Result<std::uint64_t> expect_uncut() const;
   Result<void> make_durable(std::uint64_t upto, Memory& log, Company company);
-  void arrive();
-  void gather();
+  bool is_company_there() const;
   Result<void> sync_log(const Memory& log, std::uint64_t epoch, std::uint64_t from,
                         std::uint64_t to);
   Result<void> finish_checkpoint(const Mark& mark, std::uint64_t next_epoch, ChunkMarks marks,
@@ -337,6 +336,7 @@ class LiveFile {
     std::uint64_t adds = 0;
     KeyForm form = KeyForm::none;
     Moment moment = {};
+    bool is_whole = false;  // the payload has all that the log has
   };
   std::optional<AtRest> at_rest_;
 };

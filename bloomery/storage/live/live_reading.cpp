@@ -51,7 +51,9 @@ Result<void> LiveFile::look_at_rest() {
   if (*attached && is_recovered()) return {};
   const Moment now = moment();
   AtRest found{head_.block.live.adds, head_.block.live.form, now};
+  std::uint64_t log_bytes = 0;
   const Visit count = [&](const LogRecord& record) -> Result<void> {
+    log_bytes += record.bytes();
     if (record.op == LogOp::add) found.adds += record.keys;
     found.form = joined(found.form, record.form);
     return {};
@@ -62,6 +64,10 @@ Result<void> LiveFile::look_at_rest() {
     const auto counted = each_record(region(0), seal(head_.block.live.epoch), count);
     if (!counted) return counted.error();
   }
+  const auto mixed = has_parts_of_different_times();
+  if (!mixed) return mixed.error();
+  const LiveFields& live = head_.block.live;
+  found.is_whole = is_recovered() && !*mixed && live.boot == Boot{} && log_bytes == live.log_end;
   at_rest_ = found;
   return {};
 }

@@ -210,7 +210,8 @@ Result<Recovery> LiveFile::recover(const Replay& replay, const Mark& mark) {
     found.lost_power = true;
   }
   bool has_all = in_place() && page_fits && (closed || same_run);
-  if (has_all) {
+  // Whoever adds to a file that was closed opens it first, which the page would tell.
+  if (has_all && !(closed && *log_bytes == live.log_end)) {
     const auto all = payload_has_all(*log_bytes, expected, replay);
     if (!all) return all.error();
     // Copied while others added, or the disk went and came back: nobody knows when its pages were

@@ -120,38 +120,35 @@ Result<void> LiveFile::make_durable_aside() {
   return make_durable(upto, log, Company::none);
 }
 
-// Those who come for a sync are counted; whoever waits for as many is woken up.
-void LiveFile::arrive() {
-  const std::uint32_t arrivals = runtime_->arrivals.fetch_add(1) + 1;
-  if (runtime_->is_gathering != 0 && arrivals - runtime_->arrivals_synced >= runtime_->company)
-    wake_all(runtime_->arrivals);
-}
-
-// Waits for those who are likely to come for a sync, too: as many as it was for the last one, and
-// came while it ran. Otherwise, of eight who add one by one, the first to wake up would sync its
-// key alone, and seven would wait for that. At most half of a sync is lost if they do not come.
-void LiveFile::gather() {
-  const std::uint32_t company = runtime_->company;
-  if (company < 2) return;
-  const auto until = Clock::now() + std::chrono::nanoseconds(runtime_->sync_took / 2);
-  runtime_->is_gathering = 1;
-  for (;;) {
-    const std::uint32_t arrivals = runtime_->arrivals;
-    const auto left = until - Clock::now();
-    if (arrivals - runtime_->arrivals_synced >= company || left.count() <= 0) break;
-    wait_for_change(runtime_->arrivals, arrivals, left);
-  }
-  runtime_->is_gathering = 0;
+// As many have come for the next sync as came for the last one, and while it ran.
+bool LiveFile::is_company_there() const {
+  return runtime_->arrivals - runtime_->arrivals_synced >= runtime_->company;
 }
 
 // One syncs for all whose records are there when it begins; the others wait until that sync has
-// ended, all at once: by the lock itself they would wake up one after the other.
+// ended, all at once: by the lock itself they would wake up one after the other. Who adds one by
+// one waits for the others first: of eight, the first to wake up would sync its key alone, and
+// seven would wait for that. The last one to come syncs, without being woken up. If they do not
+// come, half of a sync is lost.
 Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log, Company company) {
-  for (bool has_arrived = false;; has_arrived = true) {
+  std::uint32_t ended = runtime_->syncs.load(std::memory_order_acquire);
+  Clock::time_point until;
+  for (bool has_come = false;; has_come = true) {
     const std::uint32_t syncs = runtime_->syncs.load(std::memory_order_acquire);
     if (runtime_->durable.load(std::memory_order_acquire) >= upto) return {};
     if (runtime_->failed != 0) return poisoned();
-    if (!has_arrived) arrive();
+    if (!has_come) runtime_->arrivals.fetch_add(1);
+    if (company == Company::awaited && !is_company_there()) {
+      const auto now = Clock::now();
+      // A sync that ended has left those behind who came while it ran.
+      if (!has_come || ended != syncs)
+        until = now + std::chrono::nanoseconds(runtime_->sync_took / 2);
+      ended = syncs;
+      if (now < until) {
+        wait_for_change(runtime_->syncs, syncs, until - now);
+        continue;
+      }
+    }
     SyncTurn turn(*runtime_);
     if (!turn.is_ours()) {
       wait_for_change(runtime_->syncs, syncs, longest_wait);
@@ -160,7 +157,6 @@ Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log, Company com
     if (runtime_->failed != 0) return poisoned();
     const std::uint64_t from = runtime_->durable;
     if (from >= upto) return {};
-    if (company == Company::awaited) gather();
     const std::uint32_t arrivals = runtime_->arrivals;
     const std::uint32_t came = arrivals - runtime_->arrivals_synced;
     RobustLock adding(runtime_->add_lock);

@@ -27,10 +27,6 @@ void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen
 
 void tell_change(std::atomic<std::uint32_t>& value) {
   value.fetch_add(1, std::memory_order_release);
-  wake_all(value);
-}
-
-void wake_all(const std::atomic<std::uint32_t>& value) {
   static_cast<void>(::syscall(SYS_futex, &value, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0));
 }
 #else
@@ -45,8 +41,6 @@ void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen
 void tell_change(std::atomic<std::uint32_t>& value) {
   value.fetch_add(1, std::memory_order_release);
 }
-
-void wake_all(const std::atomic<std::uint32_t>&) {}
 #endif
 
 }  // namespace bloomery::inline v0::detail

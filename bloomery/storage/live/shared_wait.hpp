@@ -12,8 +12,7 @@ namespace bloomery::inline v0::detail {
 void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen,
                      std::chrono::nanoseconds longest);
 
-// All who wait are woken up at once, by a number that is one more, or that was changed before.
+// All who wait are woken up at once.
 void tell_change(std::atomic<std::uint32_t>& value);
-void wake_all(const std::atomic<std::uint32_t>& value);
 
 }  // namespace bloomery::inline v0::detail

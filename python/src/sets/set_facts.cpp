@@ -79,10 +79,11 @@ PyObject* recovery(PyObject* self, void*) {
     const Recovery& found = live->recovery();
     const auto is = [](bool yes) { return yes ? Py_True : Py_False; };
     const auto number = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
-    return Py_BuildValue("{s:O,s:O,s:O,s:K,s:K,s:K}", "was_cut", is(found.was_cut), "lost_power",
-                         is(found.lost_power), "sync_failed", is(found.sync_failed), "records",
-                         number(found.records), "keys", number(found.keys), "summed_bytes",
-                         number(found.summed_bytes));
+    return Py_BuildValue("{s:O,s:O,s:O,s:K,s:K,s:K,s:K}", "was_cut", is(found.was_cut),
+                         "lost_power", is(found.lost_power), "sync_failed", is(found.sync_failed),
+                         "records", number(found.records), "keys", number(found.keys),
+                         "summed_bytes", number(found.summed_bytes), "undone_keys",
+                         number(found.undone_keys));
   });
 }
 PyObject* closed(PyObject* self, void*) {
