@@ -59,8 +59,8 @@ class LiveBody final : public AnySet::Body {
   Result<void> sync();
   // By another thread than the one that adds. A failure is told by the next add.
   void sync_aside();
-  // Is called by an add that has filled half of the log: sync_aside() makes room before others wait
-  // for it. Set it before the first add.
+  // Is called by an add that has nearly filled its half of the log: sync_aside() makes room before
+  // others wait for it. Set it before the first add.
   void hurry_by(std::function<void()> hurry) {
     const Turns turn(turns_);
     hurry_ = std::move(hurry);

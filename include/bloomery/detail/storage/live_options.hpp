@@ -36,8 +36,9 @@ struct Recovery {
 
 struct LiveCreation {
   Overwrite overwrite = Overwrite::refuse;
-  // Each of the two halves of the log, or the first length of one that grows. 0: half of the set,
-  // between 1 and 256 MiB. When a half is full, the set itself is brought to the disk.
+  // Each of the two halves of the log, or the first length of one that grows. 0: eight times
+  // the set, between 1 and 256 MiB; in place it takes disk space only where it is used. When a half
+  // is full, the set itself is brought to the disk.
   std::uint64_t log_bytes = 0;
   // A snapshot and a log also of kinds that could lie in shared bytes: what a run added can then be
   // undone (dedup).
