@@ -35,7 +35,7 @@
 //          seal_live() makes one of it; programs that only read (open_image) take both.
 //          A process that is stopped (SIGSTOP) in the middle of an add holds up the others.
 //          All processes are in one PID namespace (containers: share it). A child of fork() opens
-//          the file itself: the object of its parent takes no more keys there.
+//          the file itself: it may destroy the object of its parent, and should not call it.
 // Threads: any number may use one object: its verbs take turns. Only one may move, close or destroy
 //          it; adds of others after close() are Errors. Several objects of one file in one process
 //          are as in several processes, and their adds share syncs.
