@@ -144,6 +144,35 @@ TEST_F(ExactKills, ARecordThatCountsIsNotMadeOnceMore) {
   for (const Ordinal n : numbers(0, 30)) EXPECT_TRUE(again->set().may_contain(n).value());
 }
 
+// A kill takes effect when a call returns: the record is there, and nothing says so yet.
+TEST_F(ExactKills, ARecordThatNobodyKnowsOfIsNotTakenForACopy) {
+  create("blocked", {.keys = 100'000, .rate = 1e-4}, 1 << 20);
+  {
+    const SharedPage page(path());
+    const auto block = live_test::newest_superblock(path());
+    const detail::SharedFile file =
+        detail::SharedFile::open(path(), detail::SharedFile::Access::read).value();
+    const detail::Memory log =
+        file.map(block.file_bytes + detail::page_bytes, 2 * block.live.region_bytes).value();
+    const Stepped one([&] {
+      auto live = opened(Durability::every);
+      add(live, names(0, 100));
+      Stepped::stop_here();
+      add(live, names(100, 100));
+    });
+    ASSERT_TRUE(one.step_until([&] {
+      const std::uint64_t at = (page->epoch & 1) * block.live.region_bytes + page->published;
+      return page->intent == 0 && log.bytes()[at] != std::byte{};
+    }));
+  }
+  auto live = opened(Durability::none);
+  EXPECT_TRUE(live.recovery().was_cut);
+  EXPECT_EQ(live.recovery().summed_bytes, 0U);
+  EXPECT_EQ(absent(live.set(), names(0, 200)), 0U);
+  ASSERT_TRUE(live.close());
+  EXPECT_TRUE(verify_image(path()));
+}
+
 // Some of the keys are new: these are moved together in the log. Killed after each of the first
 // instructions of that, everything whose bits are set must be in a record.
 TEST_F(ExactKills, NoNewKeyIsLostWhileTheyAreMovedTogether) {

@@ -246,6 +246,42 @@ TEST_F(LiveCopies, AFileThatWasReplacedByAProcessThatEndedTakesNoMoreKeys) {
   EXPECT_NE(added.error().sentence.find("was sealed"), std::string::npos);
 }
 
+// Who put it there has not told those who have the old one open, or ended before it could.
+TEST_F(LiveCopies, ThoseWhoOnlyAskGoOnInTheNewFile) {
+  create("hash-set");
+  const auto reader = AnyLiveSet::open(path(), {.read_only = true});
+  ASSERT_TRUE(reader) << reader.error().sentence;
+  auto attached = opened();
+  add(attached, names(0, 10));
+  EXPECT_EQ(absent(reader->set(), names(0, 10)), 0U);
+  {
+    const live_test::SharedPage page(path());
+    page->retiring = static_cast<std::uint32_t>(detail::Retired::replaced);
+  }
+  ASSERT_TRUE(create_live(path("next"), AnySet::open(path()).value()));
+  std::filesystem::rename(path("next"), path());
+  auto writer = opened(Durability::every);
+  EXPECT_EQ(add(writer, names(0, 1000)), 990U);
+  EXPECT_EQ(absent(reader->set(), names(0, 1000)), 0U);
+  EXPECT_EQ(absent(attached.set(), names(0, 1000)), 0U);
+}
+
+TEST_F(LiveCopies, ARelativeNameIsThatOfTheDirectoryWhereItWasOpened) {
+  create("hash-set");
+  const auto here = std::filesystem::current_path();
+  std::filesystem::current_path(directory_.path());
+  auto live = AnyLiveSet::open("F", {.durability = Durability::none});
+  std::filesystem::create_directory("sub");
+  std::filesystem::current_path("sub");
+  for (std::uint64_t i = 0; i < 200'000; i += 1000) add(live.value(), names(i, 1000));
+  const auto shortened = live->checkpoint();
+  EXPECT_TRUE(shortened) << shortened.error().sentence;
+  EXPECT_FALSE(std::filesystem::exists("F"));
+  std::filesystem::current_path(here);
+  EXPECT_EQ(add(*live, names(0, 10)), 0U);
+  EXPECT_EQ(absent(opened().set(), names(199'000, 1000)), 0U);
+}
+
 TEST_F(LiveCopies, AFileThatLostItsNameToAnotherIsNotWrittenOverIt) {
   create("hash-set");
   auto live = opened();

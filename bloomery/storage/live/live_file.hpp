@@ -25,6 +25,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -144,6 +145,7 @@ class LiveFile {
   // Of a file that was closed: its log is as long as it was then.
   Result<void> expect_closed_log() const;
   const std::string& name() const { return file_.name(); }
+  const std::filesystem::path& path() const { return file_.path(); }
   // A process that was forked off has the locks of its parent: they are not its own.
   bool is_of_parent() const { return forks_ != forks_so_far(); }
   bool has_its_name() const { return file_.has_its_name(); }
@@ -234,10 +236,15 @@ class LiveFile {
   void expect_runs_from(std::uint32_t run);
   // Are the ends in the runtime page those of now?
   bool is_ready() const;
-  std::uint64_t log_bytes() const { return published() - start(); }
+  std::uint64_t log_bytes() const {
+    const std::uint64_t begin = start(), end = published();
+    return end - std::min(begin, end);
+  }
   // Has another live file its name now? Then nothing is logged here any more.
   bool is_replaced() const {
-    return runtime_->retired == static_cast<std::uint32_t>(Retired::replaced);
+    constexpr auto replaced = static_cast<std::uint32_t>(Retired::replaced);
+    // Or who replaces it has not said so yet, or ended before it could.
+    return runtime_->retired == replaced || (runtime_->retiring == replaced && !has_its_name());
   }
   std::uint64_t epoch() const { return runtime_->epoch; }
   std::uint64_t image_bytes() const { return head_.block.file_bytes; }

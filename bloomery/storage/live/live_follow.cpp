@@ -124,7 +124,7 @@ Result<void> LiveBody::reopen() const {
   const std::uint64_t epoch = file_->epoch();
   const bool secret = head().hasher.mode() == HashMode::hardened;
   const auto access = options_.read_only ? SharedFile::Access::read : SharedFile::Access::change;
-  auto file = LiveFile::open(file_->name(),
+  auto file = LiveFile::open(file_->path(),
                              secret ? std::optional(head().hasher.key()) : std::nullopt, access);
   if (!file) return file.error();
   if (!options_.read_only) {
@@ -194,7 +194,7 @@ Result<void> LiveBody::shorten_log() {
                                .content = output});
     const LiveCreation how{.overwrite = Overwrite::replace, .followed = true};
     const auto made = turn.retire(Retired::replaced, [&] {
-      return create_live_file(file_->name(), row(), *now, how, first);
+      return create_live_file(file_->path(), row(), *now, how, first);
     });
     if (!made) return made;
   }

@@ -48,7 +48,10 @@ Result<void> LiveFile::look_at_rest() {
   at_rest_.reset();
   const auto attached = file_.is_attached();
   if (!attached) return attached.error();
-  if (*attached && is_recovered()) return {};
+  // Of one that has opened it and not recovered it yet, the door is still locked.
+  const auto opening = file_.is_door_locked();
+  if (!opening) return opening.error();
+  if (*attached && !*opening && is_recovered()) return {};
   const Moment now = moment();
   AtRest found{head_.block.live.adds, head_.block.live.form, now};
   std::uint64_t log_bytes = 0;
@@ -123,7 +126,7 @@ Result<void> LiveFile::check_sums(const Mark& mark) const {
     for (std::uint64_t at = 0; at < payload.length; at += chunk_bytes, ++number)
       suspects.push_back(
           {&payload, at, std::min<std::uint64_t>(chunk_bytes, payload.length - at), number});
-  for (bool first = true;; first = false) {
+  for (bool first = true;;) {
     const auto mixed = has_parts_of_different_times();
     if (!mixed) return mixed.error();
     const auto head = read_head();
@@ -143,6 +146,7 @@ Result<void> LiveFile::check_sums(const Mark& mark) const {
         if (now && now->block.generation != head->block.generation) continue;
         return sound;
       }
+      first = false;
     }
     suspects = unmatched(suspects);
     if (suspects.empty()) return {};

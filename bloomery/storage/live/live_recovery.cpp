@@ -113,6 +113,11 @@ void LiveFile::make_ready(const LiveFields& live, std::uint64_t generation) {
 }
 
 Result<Recovery> LiveFile::attach(const Replay& replay, const Mark& mark) {
+  if (!is_this_boot(this_boot()))
+    return Error{Code::unsupported,
+                 name() +
+                     " cannot be changed where /proc/sys/kernel/random/boot_id cannot be read: it "
+                     "tells whether the system was started since"};
   if (auto locked = file_.lock_door(); !locked) return locked.error();
   Result<Recovery> recovery = [&]() -> Result<Recovery> {
     const auto alone = file_.attach_alone();
@@ -164,22 +169,22 @@ std::uint64_t LiveFile::log_bytes_before(std::uint64_t position) const {
 // In place, of a file that was not copied as far as its page tells.
 Result<bool> LiveFile::payload_has_all(std::uint64_t log_bytes, std::uint64_t expected,
                                        const Replay& replay) const {
-  // The record of an add that was under way may be there, and counts for nothing yet.
-  const auto under_way = intended();
-  if (log_bytes != expected && !(under_way && log_bytes == expected + under_way->bytes()))
-    return false;
+  if (log_bytes < expected) return false;
   bool all = true;
   std::uint64_t at = 0;
+  // Of an add that was under way the record may be there, and nobody has acknowledged it.
+  std::uint64_t behind = 0;
   const auto looked = each_logged([&](const LogRecord& record) -> Result<void> {
     at += record.bytes();
-    if (!all || at > expected) return {};
+    if (at > expected) ++behind;
+    if (!all || behind > 0) return {};
     const auto has = replay.has(record);
     if (!has) return has.error();
     all = *has;
     return {};
   });
   if (!looked) return looked.error();
-  return all;
+  return all && behind <= 1;
 }
 
 Result<Recovery> LiveFile::recover(const Replay& replay, const Mark& mark) {
@@ -229,13 +234,17 @@ Result<Recovery> LiveFile::recover(const Replay& replay, const Mark& mark) {
   std::uint64_t generation = head_.block.generation;
   if (*mixed) generation = runtime_->generation;
   if (!closed && !same_run && !failed) generation += far_epochs;
+  // What the one before has written and not synced, superblock and sums, is believed from here on.
+  const Region& table = head_.layout.table;
+  if (!failed)
+    if (auto done = sync(image_, 0, table.offset + table.length); !done) return done.error();
   const std::uint32_t failure = failed ? runtime_->failed.load() : 0;
   make_ready(live, generation);
   runtime_->retired = retired;
   runtime_->failed = failure;  // until all is recovered
 
   KeyForm form = live.form;
-  std::uint64_t newest_epoch = live.epoch;
+  std::uint64_t newest_epoch = live.epoch, seen = 0;
   const auto again = [&](const LogRecord& record) -> Result<void> {
     ++found.records;
     if (is_of_keys(record.op)) found.keys += record.keys;
@@ -243,7 +252,8 @@ Result<Recovery> LiveFile::recover(const Replay& replay, const Mark& mark) {
     newest_epoch = std::max(newest_epoch, record.epoch);
     runtime_->runs = std::max<std::uint64_t>(runtime_->runs, record.run);
     if (in_place() && record.op == LogOp::add) add_adds(record.keys);
-    return has_all ? Result<void>() : replay.again(record);
+    seen += record.bytes();
+    return has_all && seen <= expected ? Result<void>() : replay.again(record);
   };
   const auto first = each_record(region(live.epoch), seal(live.epoch), again);
   if (!first) return first.error();

@@ -93,6 +93,9 @@ Error SharedFile::refused(const char* what, int number) const {
 Result<SharedFile> SharedFile::open(const std::filesystem::path& path, Access access) {
   SharedFile file;
   file.name_ = path.string();
+  std::error_code unknown;
+  file.path_ = std::filesystem::absolute(path, unknown);
+  if (unknown) file.path_ = path;
   file.access_ = access;
   const int mode = access == Access::change ? O_RDWR : O_RDONLY;
   file.file_ = Descriptor(unless_interrupted(
@@ -113,6 +116,7 @@ Result<SharedFile> SharedFile::open(const std::filesystem::path& path, Access ac
 Result<SharedFile> SharedFile::opened_again() const {
   SharedFile file;
   file.name_ = name_;
+  file.path_ = path_;
   file.access_ = access_;
   file.identity_ = identity_;
   const std::string itself = "/proc/self/fd/" + std::to_string(file_.number());
@@ -133,7 +137,7 @@ Result<std::uint64_t> SharedFile::size_bytes() const {
 bool SharedFile::has_its_name() const {
   struct stat here {
   }, named{};
-  return ::fstat(file_.number(), &here) == 0 && ::stat(name_.c_str(), &named) == 0 &&
+  return ::fstat(file_.number(), &here) == 0 && ::stat(path_.c_str(), &named) == 0 &&
          here.st_dev == named.st_dev && here.st_ino == named.st_ino;
 }
 
@@ -164,7 +168,9 @@ Result<void> SharedFile::sync_name() const {
       [&] { return ::open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY); }));
   // A directory that may be entered and not read: its owner is responsible for the name.
   if (!directory.is_open() && errno == EACCES) return {};
-  if (!directory.is_open() || unless_interrupted([&] { return ::fsync(directory.number()); }) != 0)
+  // EINVAL: a file system whose directories cannot be synced has nothing more to promise.
+  if (!directory.is_open() ||
+      (unless_interrupted([&] { return ::fsync(directory.number()); }) != 0 && errno != EINVAL))
     return refused("synced", errno);
   return {};
 }
@@ -278,6 +284,8 @@ Result<void> SharedFile::lock_door() const {
   return {};
 }
 void SharedFile::unlock_door() const { lock(file_.number(), door_at, F_UNLCK, F_OFD_SETLK); }
+
+Result<bool> SharedFile::is_door_locked() const { return told(is_held(file_.number(), door_at)); }
 
 Result<bool> SharedFile::attach_alone() const {
   const bool alone = lock(file_.number(), attached_at, F_WRLCK, F_OFD_SETLK) == 0;

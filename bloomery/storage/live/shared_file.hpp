@@ -36,6 +36,8 @@ class SharedFile {
   // The same file opened once more, without its locks: a failed write of the system is told to
   // each open file once, so those who sync at the same time need one each.
   Result<SharedFile> opened_again() const;
+  // Also after the directory of the process was changed; the name is the one that was given.
+  const std::filesystem::path& path() const { return path_; }
   const std::string& name() const { return name_; }
   Access access() const { return access_; }
   Result<std::uint64_t> size_bytes() const;
@@ -76,6 +78,8 @@ class SharedFile {
   // Attaching and detaching go one at a time, over all processes.
   Result<void> lock_door() const;
   void unlock_door() const;
+  // By another open file.
+  Result<bool> is_door_locked() const;
   // With the door locked: true if nobody else is attached. In any case this file is from now on,
   // also if it was before.
   Result<bool> attach_alone() const;
@@ -92,6 +96,7 @@ class SharedFile {
   Result<bool> told(std::optional<bool> held) const;
 
   std::string name_;
+  std::filesystem::path path_;
   Access access_ = Access::read;
   std::array<std::uint64_t, 3> identity_ = {};
   Descriptor file_;
