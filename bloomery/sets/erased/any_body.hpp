@@ -98,6 +98,9 @@ struct AnySet::Body {
   // Live files (storage/live/): the keys change the bytes of the one payload in place; these are
   // the chunks where. Every chunk on a kind that is not InPlace.
   virtual void mark_chunks(const AnyInputs&, ChunkMarks& marks) const { marks.mark_all(); }
+  // Prefetches the lines of a few keys that are added next, into the L1 cache. Nothing on a kind
+  // that is not InPlace.
+  virtual void prefetch(const AnyInputs&) const {}
   // As many keys are in the set now, also those that others added to its bytes.
   virtual void tell_adds(std::uint64_t) {}
   // Of a set whose keys others add too: the form of all its keys so far, and the form that they

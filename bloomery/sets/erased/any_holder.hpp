@@ -299,6 +299,22 @@ struct Holder : AnySet::Body {
     }
     marks.mark_all();
   }
+  // Into the L1 cache, unlike prefetch() of the kinds: on Zen 5 a hint for the L2 cache takes some
+  // 100 ns to begin, which is as long as the miss of a lone key.
+  void prefetch(const AnyInputs& inputs) const override {
+    if constexpr (InPlace<K>) {
+      const Span* const mine = std::get_if<Span>(&inputs);
+      if (mine == nullptr) return;
+      const std::byte* const payload = held.payload().data();
+      for (const Input input : *mine) {
+        if constexpr (!hashed)
+          if (!held.kind().in_range(input)) continue;
+        held.kind().each_byte(held.kind().locate(input), [&](std::uint64_t byte) {
+          __builtin_prefetch(payload + byte, 1, 3);
+        });
+      }
+    }
+  }
   void tell_adds(std::uint64_t adds) override {
     if constexpr (requires { held.tell_adds(adds); }) held.tell_adds(adds);
   }

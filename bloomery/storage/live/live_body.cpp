@@ -12,6 +12,7 @@ namespace {
 
 // Few enough that others get their turn soon, many enough that the lock costs nothing.
 constexpr std::size_t most_keys_a_turn = 8192;
+constexpr std::size_t few_keys = 4;
 
 Error not_live(const std::string& what) {
   return {Code::unsupported,
@@ -171,6 +172,10 @@ Result<void> LiveBody::expect_open() const {
 }
 
 Result<std::size_t> LiveBody::add(const AnyInputs& inputs, bool* fresh) {
+  // Before the locks: the cache miss of a lone key lasts about as long as they and its record. More
+  // keys at once hide each other's. Who adds in place never gets another inner set, so it needs no
+  // turn for this.
+  if (in_place_ && !options_.read_only && size_of(inputs) <= few_keys) inner().prefetch(inputs);
   const Turns turn(turns_);
   if (auto open = expect_open(); !open) return open.error();
   std::size_t count = 0;

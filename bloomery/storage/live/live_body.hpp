@@ -132,6 +132,7 @@ class LiveBody final : public AnySet::Body {
   }
   void tell_adds(std::uint64_t) override {}
   KeyForm known_form(KeyForm) const override {
+    if (in_place_) return file_->form();
     const Turns turn(turns_);
     return file_->form();
   }
@@ -147,7 +148,7 @@ class LiveBody final : public AnySet::Body {
 
  private:
   LiveBody(std::unique_ptr<LiveFile> file, const LiveOptions& options)
-      : file_(std::move(file)), options_(options) {}
+      : in_place_(file->in_place()), file_(std::move(file)), options_(options) {}
 
   Body& inner() const { return *inner_->body(); }
   // What `ask` says of the set as it is now.
@@ -160,7 +161,7 @@ class LiveBody final : public AnySet::Body {
   }
   // Who changes it: it must be open, and not only to be asked.
   Result<void> expect_open() const;
-  bool in_place() const { return file_->in_place(); }
+  bool in_place() const { return in_place_; }
   // Adding a key that is there changes nothing. Then the log has each key once, in the record of
   // the run that it was new to, and goes with that.
   bool logs_new_keys_only() const {
@@ -213,6 +214,7 @@ class LiveBody final : public AnySet::Body {
   // Verbs call each other: image() is asked for by those who seal.
   mutable std::recursive_mutex turns_;
   using Turns = std::lock_guard<std::recursive_mutex>;
+  const bool in_place_;  // its file is never another one
   bool is_closed_ = false;
   Result<void> closed_;                     // how that went
   mutable std::unique_ptr<LiveFile> file_;  // another one when its log was shortened

@@ -222,7 +222,12 @@ class LiveFile {
   std::uint64_t adds() const {
     return is_at_rest() ? at_rest_->adds : runtime_->adds.load(std::memory_order_relaxed);
   }
-  void add_adds(std::uint64_t fresh) { runtime_->adds.fetch_add(fresh, std::memory_order_relaxed); }
+  // One at a time: in a turn, or alone. So it takes no locked operation, which would wait for the
+  // cache miss of the key.
+  void add_adds(std::uint64_t fresh) {
+    runtime_->adds.store(runtime_->adds.load(std::memory_order_relaxed) + fresh,
+                         std::memory_order_relaxed);
+  }
   KeyForm form() const {
     return is_at_rest() ? at_rest_->form : static_cast<KeyForm>(runtime_->form.load());
   }
@@ -297,6 +302,7 @@ class LiveFile {
   Result<Recovery> recover(const Replay& replay, const Mark& mark);
   void expect_anywhere() const;
   void settle_intent();
+  void leave_pages_before(std::uint64_t place);
   Result<void> put(std::uint64_t at, std::span<const std::byte> bytes, bool by_call);
   Result<void> put_record(std::uint64_t place, std::span<const std::byte> head,
                           const LogRecord& record, bool by_call);
@@ -334,6 +340,7 @@ class LiveFile {
   Memory page_;   // shared: the runtime page, which stays where it is: its locks are held
   Memory log_;    // shared; mapped again when it has grown
   LiveRuntime* runtime_ = nullptr;
+  std::uint64_t piece_written_ = 0;  // of the log, by this object
   bool attached_ = false;
   ForkCount forks_ = forks_so_far();
   // Of the runtime page: what changes with whatever somebody does.

@@ -256,9 +256,12 @@ void SharedFile::expect(Use use, const Memory& mapping, std::uint64_t offset, st
   const std::uint64_t end = std::min<std::uint64_t>(offset + bytes, mapping.size());
   if (end <= first) return;
   auto* const start = const_cast<std::byte*>(mapping.bytes().data()) + first;
-  // Advice: nothing depends on whether it is taken.
-  static_cast<void>(
-      ::madvise(start, end - first, use == Use::anywhere ? MADV_RANDOM : MADV_WILLNEED));
+  // Advice: nothing depends on whether it is taken. Of a shared mapping of a file MADV_DONTNEED
+  // forgets no byte.
+  const int advice = use == Use::anywhere  ? MADV_RANDOM
+                     : use == Use::through ? MADV_WILLNEED
+                                           : MADV_DONTNEED;
+  static_cast<void>(::madvise(start, end - first, advice));
 }
 
 bool SharedFile::is_resident(const Memory& mapping, std::uint64_t offset) {

@@ -60,8 +60,9 @@ class SharedFile {
   // Appends zeroed bytes that have room on the disk.
   Result<void> extend(std::uint64_t from, std::uint64_t bytes) const;
   // How a mapping is used from now on: keys lie anywhere, and what is around them is not read.
-  // Readers go through all of it.
-  enum class Use { anywhere, through };
+  // Readers go through all of it. Written: nobody here needs these pages now; a page that is in no
+  // mapping goes to the disk without an interrupt of every CPU that this process runs on.
+  enum class Use { anywhere, through, written };
   static void expect(Use use, const Memory& mapping, std::uint64_t offset, std::uint64_t bytes);
   // The same of two pieces, one behind the other, by one call.
   Result<void> write(std::uint64_t offset, std::span<const std::byte> first,

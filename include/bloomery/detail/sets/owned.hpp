@@ -120,6 +120,7 @@ class Owned {
       part.shape = encode_shape<K>(kind_.shape());
     return part;
   }
+  std::span<const std::byte> payload() const { return memory_.bytes(); }
   Parts parts() const {
     Parts parts;
     parts.form = form;
