@@ -3,23 +3,23 @@
 //    bench_live DIRECTORY KEYS BATCH SECONDS WRITERS KIND none|interval|every|memory|synced
 //    bench_live redis PORT KEYS BATCH SECONDS WRITERS
 //
-// Prints keys a second of all writers, each of which has the file open, or a connection, of its
-// own. "memory" is a sealed set of the same plan, opened and not saved, and has one writer.
+// Prints keys a second of all writers, each of which is a process that has the file open, or a
+// connection. "memory" is a sealed set of the same plan, opened and not saved, and has one writer.
 // "synced" is what the disk allows one writer: the bytes of each batch, 8 a key and 32, are written
 // and synced in a file that has its length already, and nothing else is done.
 // Of redis: BF.MADD of bloomery.so on a server that is there, with the same keys and batches.
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <numeric>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <bloomery/any_set.hpp>
@@ -75,20 +75,34 @@ double keys_a_second(const Load& load, std::size_t writer, Add&& add) {
   return static_cast<double>(keys) / passed;
 }
 
-template <class Write>
-double sum_of_writers(const Load& load, Write&& write) {
-  std::vector<double> rates(load.writers);
-  std::vector<std::jthread> writers;
-  for (std::size_t i = 0; i < load.writers; ++i)
-    writers.emplace_back([&, i] { rates[i] = write(i); });
-  writers.clear();
-  return std::accumulate(rates.begin(), rates.end(), 0.0);
-}
-
 void expect(bool good, const char* what) {
   if (good) return;
   std::perror(what);
   std::exit(1);
+}
+
+// Each writer is a process, as those who share a file or a server are.
+template <class Write>
+double sum_of_writers(const Load& load, Write&& write) {
+  if (load.writers == 1) return write(0);
+  std::array<int, 2> pipe{};
+  expect(::pipe2(pipe.data(), O_CLOEXEC) == 0, "pipe");
+  for (std::size_t i = 0; i < load.writers; ++i) {
+    const pid_t child = ::fork();
+    expect(child >= 0, "fork");
+    if (child != 0) continue;
+    const double rate = write(i);
+    expect(::write(pipe[1], &rate, sizeof rate) == sizeof rate, "write");
+    ::_exit(0);
+  }
+  ::close(pipe[1]);
+  double sum = 0, rate = 0;
+  std::size_t told = 0;
+  for (; ::read(pipe[0], &rate, sizeof rate) == sizeof rate; ++told) sum += rate;
+  while (::wait(nullptr) > 0) {
+  }
+  expect(told == load.writers, "a writer");
+  return sum;
 }
 
 double synced(const std::string& path, const Load& load) {

@@ -4,9 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <new>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -50,6 +53,40 @@ TEST(SharedWait, AllThreadsThatWaitAreTold) {
   for (int i = 0; i < 100; ++i) tell_change(number);
   for (std::thread& one : waiting) one.join();
   EXPECT_EQ(told, 400U);
+}
+
+// Does the system say that this thread sleeps? It comes behind the name, which is in brackets.
+bool is_asleep(pid_t thread) {
+  std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && text.compare(name_end, 3, ") S") == 0;
+}
+
+TEST(SharedWait, ThreadsOfAnotherGroupSleepOnThoughTheNumberChanges) {
+  Number number{0}, now_awake{0}, later_awake{0};
+  std::array<std::atomic<pid_t>, 4> ids{};
+  std::vector<std::thread> waiting;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    waiting.emplace_back([&, i] {
+      const bool is_later = i >= 2;
+      ids[i] = ::gettid();
+      wait_for_change(number, 0, for_ever, group_of(is_later ? 1 : 0));
+      ++(is_later ? later_awake : now_awake);
+    });
+  for (const auto& id : ids)
+    while (id == 0 || !is_asleep(id)) std::this_thread::yield();
+
+  tell_change(number, group_of(0));
+  while (now_awake < 2) std::this_thread::yield();
+  EXPECT_EQ(later_awake, 0U);
+  wake_one(number, group_of(1));
+  while (later_awake < 1) std::this_thread::yield();
+  EXPECT_EQ(later_awake, 1U);
+  tell_change(number, group_of(1));
+  for (std::thread& one : waiting) one.join();
+  EXPECT_EQ(later_awake, 2U);
 }
 
 TEST(SharedWait, AnotherProcessIsTold) {

@@ -43,6 +43,7 @@
 #include <bloomery/storage/live/forks.hpp>
 #include <bloomery/storage/live/live_log.hpp>
 #include <bloomery/storage/live/shared_file.hpp>
+#include <bloomery/storage/live/shared_wait.hpp>
 
 namespace bloomery::inline v0::detail {
 
@@ -84,6 +85,7 @@ struct LiveRuntime {
   std::atomic<std::uint32_t> arrivals_synced;  // when the last sync began
   std::atomic<std::uint32_t> company;          // how many came for the last sync
   std::atomic<std::uint64_t> sync_took;        // the last one, in nanoseconds
+  std::atomic<std::uint64_t> syncing_upto;     // what the one under way brings to the disk, or 0
 };
 static_assert(sizeof(LiveRuntime) <= page_bytes);
 
@@ -310,6 +312,7 @@ class LiveFile {
   Result<std::uint64_t> expect_uncut() const;
   Result<void> make_durable(std::uint64_t upto, Memory& log, Company company);
   bool is_company_there() const;
+  WaitGroups groups_of(std::uint64_t upto, std::uint32_t syncs) const;
   Result<void> sync_log(const Memory& log, std::uint64_t epoch, std::uint64_t from,
                         std::uint64_t to);
   Result<void> finish_checkpoint(const Mark& mark, std::uint64_t next_epoch, ChunkMarks marks,

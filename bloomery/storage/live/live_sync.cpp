@@ -9,7 +9,6 @@
 #include <bloomery/detail/hash/xxh3.hpp>
 #include <bloomery/storage/image_layout.hpp>
 #include <bloomery/storage/live/live_file.hpp>
-#include <bloomery/storage/live/shared_wait.hpp>
 
 namespace bloomery::inline v0::detail {
 namespace {
@@ -28,15 +27,20 @@ constexpr std::uint64_t synced_at_once = std::uint64_t{4} << 20;
 
 using Clock = std::chrono::steady_clock;
 
-// The turn to sync, if nobody else has it; its end is told, however it ends.
+// The turn to sync, if nobody else has it; its end is told, however it ends. Who came while it ran
+// sleeps on, but for one, who sees to the next sync.
 class SyncTurn {
  public:
   explicit SyncTurn(LiveRuntime& runtime)
       : runtime_(runtime), lock_(runtime.sync_lock, std::try_to_lock) {}
   ~SyncTurn() {
     if (!is_ours()) return;
+    const std::uint32_t syncs = runtime_.syncs;
+    runtime_.syncing_upto = 0;
     lock_.unlock();
-    tell_change(runtime_.syncs);
+    const bool failed = runtime_.failed != 0;
+    tell_change(runtime_.syncs, failed ? all_groups : group_of(syncs));
+    wake_one(runtime_.syncs, group_of(syncs + 1));
   }
   SyncTurn(const SyncTurn&) = delete;
   SyncTurn& operator=(const SyncTurn&) = delete;
@@ -125,6 +129,14 @@ bool LiveFile::is_company_there() const {
   return runtime_->arrivals - runtime_->arrivals_synced >= runtime_->company;
 }
 
+// Who waits for the end of the sync that is under way, if that has its records, or else of the one
+// behind it. Where nobody can tell, for either.
+WaitGroups LiveFile::groups_of(std::uint64_t upto, std::uint32_t syncs) const {
+  const std::uint64_t syncing = runtime_->syncing_upto;
+  if (syncing == 0) return group_of(syncs) | group_of(syncs + 1);
+  return group_of(upto <= syncing ? syncs : syncs + 1);
+}
+
 // One syncs for all whose records are there when it begins; the others wait until that sync has
 // ended, all at once: by the lock itself they would wake up one after the other. Who adds one by
 // one waits for the others first: of eight, the first to wake up would sync its key alone, and
@@ -138,20 +150,20 @@ Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log, Company com
     if (runtime_->durable.load(std::memory_order_acquire) >= upto) return {};
     if (runtime_->failed != 0) return poisoned();
     if (!has_come) runtime_->arrivals.fetch_add(1);
-    if (company == Company::awaited && !is_company_there()) {
+    if (company == Company::awaited && runtime_->syncing_upto == 0 && !is_company_there()) {
       const auto now = Clock::now();
       // A sync that ended has left those behind who came while it ran.
       if (!has_come || ended != syncs)
         until = now + std::chrono::nanoseconds(runtime_->sync_took / 2);
       ended = syncs;
       if (now < until) {
-        wait_for_change(runtime_->syncs, syncs, until - now);
+        wait_for_change(runtime_->syncs, syncs, until - now, group_of(syncs));
         continue;
       }
     }
     SyncTurn turn(*runtime_);
     if (!turn.is_ours()) {
-      wait_for_change(runtime_->syncs, syncs, longest_wait);
+      wait_for_change(runtime_->syncs, syncs, longest_wait, groups_of(upto, syncs));
       continue;
     }
     if (runtime_->failed != 0) return poisoned();
@@ -173,6 +185,7 @@ Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log, Company com
       log = std::move(*mapped);
     }
     runtime_->arrivals_synced = arrivals;
+    runtime_->syncing_upto = to;
     const auto began = Clock::now();
     if (from < start) {
       const auto done = sync_log(log, epoch - 1, std::max(from, before) - before, start - before);

@@ -17,30 +17,50 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t) &&
               std::atomic<std::uint32_t>::is_always_lock_free);
 
 #ifdef __linux__
-void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen,
-                     std::chrono::nanoseconds longest) {
-  const timespec time{.tv_sec = static_cast<time_t>(longest.count() / 1'000'000'000),
-                      .tv_nsec = static_cast<long>(longest.count() % 1'000'000'000)};
-  // Signals, a time that is over and a number that has changed already are all the same to callers.
-  static_cast<void>(::syscall(SYS_futex, &value, FUTEX_WAIT, seen, &time, nullptr, 0));
+namespace {
+
+void wake(const std::atomic<std::uint32_t>& value, int most, WaitGroups groups) {
+  static_cast<void>(
+      ::syscall(SYS_futex, &value, FUTEX_WAKE_BITSET, most, nullptr, nullptr, groups));
 }
 
-void tell_change(std::atomic<std::uint32_t>& value) {
+}  // namespace
+
+void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen,
+                     std::chrono::nanoseconds longest, WaitGroups groups) {
+  // Until a moment of the monotonic clock, unlike FUTEX_WAIT.
+  timespec until{};
+  ::clock_gettime(CLOCK_MONOTONIC, &until);
+  const auto nanoseconds = until.tv_nsec + longest.count() % 1'000'000'000;
+  until.tv_sec +=
+      static_cast<time_t>(longest.count() / 1'000'000'000 + nanoseconds / 1'000'000'000);
+  until.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
+  // Signals, a time that is over and a number that has changed already are all the same to callers.
+  static_cast<void>(::syscall(SYS_futex, &value, FUTEX_WAIT_BITSET, seen, &until, nullptr, groups));
+}
+
+void tell_change(std::atomic<std::uint32_t>& value, WaitGroups groups) {
   value.fetch_add(1, std::memory_order_release);
-  static_cast<void>(::syscall(SYS_futex, &value, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0));
+  wake(value, INT_MAX, groups);
+}
+
+void wake_one(const std::atomic<std::uint32_t>& value, WaitGroups groups) {
+  wake(value, 1, groups);
 }
 #else
 void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen,
-                     std::chrono::nanoseconds longest) {
+                     std::chrono::nanoseconds longest, WaitGroups) {
   constexpr auto pause = std::chrono::microseconds(100);
   const auto until = std::chrono::steady_clock::now() + longest;
   while (value.load(std::memory_order_acquire) == seen && std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(pause);
 }
 
-void tell_change(std::atomic<std::uint32_t>& value) {
+void tell_change(std::atomic<std::uint32_t>& value, WaitGroups) {
   value.fetch_add(1, std::memory_order_release);
 }
+
+void wake_one(const std::atomic<std::uint32_t>&, WaitGroups) {}
 #endif
 
 }  // namespace bloomery::inline v0::detail
