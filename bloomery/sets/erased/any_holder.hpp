@@ -299,8 +299,8 @@ struct Holder : AnySet::Body {
     }
     marks.mark_all();
   }
-  // Into the L1 cache, unlike prefetch() of the kinds: on Zen 5 a hint for the L2 cache takes some
-  // 100 ns to begin, which is as long as the miss of a lone key.
+  // Into the L1 cache, unlike prefetch() of the kinds: on Zen 5 a hint for the L2 cache begins too
+  // late to help a lone key (docs/dead_ends.md "Live sets").
   void prefetch(const AnyInputs& inputs) const override {
     if constexpr (InPlace<K>) {
       const Span* const mine = std::get_if<Span>(&inputs);
