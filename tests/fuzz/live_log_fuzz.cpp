@@ -35,7 +35,7 @@ Written write(ByteFeed& feed, LogSeal seal) {
   bool whole = true;
   for (std::uint8_t left = feed.byte() % 16; left > 0 && feed.left() > 0; --left) {
     LogRecord record;
-    record.op = static_cast<LogOp>(1 + feed.byte() % 6);
+    record.op = static_cast<LogOp>(1 + feed.byte() % 7);
     record.words = static_cast<std::uint8_t>(1 + feed.byte() % 2);
     record.form = static_cast<KeyForm>(feed.byte() % 6);
     record.run = feed.number<std::uint16_t>();
