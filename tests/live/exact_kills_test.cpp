@@ -86,6 +86,27 @@ class ExactKills : public testing::Test {
     return AnyLiveSet::open(path(), {.durability = durability}).value();
   }
 
+  // A process does `first`, and is killed in `second` when a record is there and is not counted.
+  void stop_behind_its_record(const std::function<void(AnyLiveSet&)>& first,
+                              const std::function<void(AnyLiveSet&)>& second) const {
+    const auto block = live_test::newest_superblock(path());
+    const std::uint64_t log_bytes = block.live.regions * block.live.region_bytes;
+    const auto file = detail::SharedFile::open(path(), detail::SharedFile::Access::read).value();
+    const auto log = file.map(block.file_bytes + detail::page_bytes, log_bytes).value();
+    const SharedPage page(path());
+    const Stepped one([&] {
+      auto live = opened(Durability::every);
+      first(live);
+      Stepped::stop_here();
+      second(live);
+    });
+    ASSERT_TRUE(one.step_until([&] {
+      const std::uint64_t region =
+          block.live.regions == 2 ? (page->epoch & 1) * block.live.region_bytes : 0;
+      return page->intent == 0 && log.bytes()[region + page->published] != std::byte{};
+    }));
+  }
+
   detail::ScratchDirectory directory_;
 };
 
@@ -147,30 +168,50 @@ TEST_F(ExactKills, ARecordThatCountsIsNotMadeOnceMore) {
 // A kill takes effect when a call returns: the record is there, and nothing says so yet.
 TEST_F(ExactKills, ARecordThatNobodyKnowsOfIsNotTakenForACopy) {
   create("blocked", {.keys = 100'000, .rate = 1e-4}, 1 << 20);
-  {
-    const SharedPage page(path());
-    const auto block = live_test::newest_superblock(path());
-    const detail::SharedFile file =
-        detail::SharedFile::open(path(), detail::SharedFile::Access::read).value();
-    const detail::Memory log =
-        file.map(block.file_bytes + detail::page_bytes, 2 * block.live.region_bytes).value();
-    const Stepped one([&] {
-      auto live = opened(Durability::every);
-      add(live, names(0, 100));
-      Stepped::stop_here();
-      add(live, names(100, 100));
-    });
-    ASSERT_TRUE(one.step_until([&] {
-      const std::uint64_t at = (page->epoch & 1) * block.live.region_bytes + page->published;
-      return page->intent == 0 && log.bytes()[at] != std::byte{};
-    }));
-  }
+  stop_behind_its_record([&](AnyLiveSet& live) { add(live, names(0, 100)); },
+                         [&](AnyLiveSet& live) { add(live, names(100, 100)); });
   auto live = opened(Durability::none);
   EXPECT_TRUE(live.recovery().was_cut);
   EXPECT_EQ(live.recovery().summed_bytes, 0U);
-  EXPECT_EQ(absent(live.set(), names(0, 200)), 0U);
+  EXPECT_EQ(absent(live.set(), names(0, 100)), 0U);
   ASSERT_TRUE(live.close());
   EXPECT_TRUE(verify_image(path()));
+}
+
+// All keys of the add were there already. What it would have counted as new is not known.
+TEST_F(ExactKills, KeysOfAnAddThatDidNotBeginAreNotCounted) {
+  create("blocked", {.keys = 100'000, .rate = 1e-4}, 1 << 20);
+  stop_behind_its_record([&](AnyLiveSet& live) { add(live, names(0, 100)); },
+                         [&](AnyLiveSet& live) { add(live, names(0, 100)); });
+  {
+    auto live = opened(Durability::none);
+    EXPECT_TRUE(live.recovery().was_cut);
+    EXPECT_EQ(live.set().adds(), 100U);
+    EXPECT_EQ(add(live, names(100, 5)), 5U);
+    EXPECT_EQ(live.set().adds(), 105U);
+  }
+  EXPECT_TRUE(verify_image(path()));
+  EXPECT_EQ(AnySet::open(path()).value().adds(), 105U);
+}
+
+// A reader that comes while another program opens or closes the file must not take a record that
+// is written over next.
+TEST_F(ExactKills, AReaderDoesNotTakeARecordThatDoesNotCount) {
+  for (const std::uint64_t later : {5, 10, 20}) {
+    SCOPED_TRACE(later);
+    std::filesystem::remove(path());
+    create("hash-set", {.keys = 100'000}, 0);
+    auto other = opened(Durability::every);
+    stop_behind_its_record([](AnyLiveSet&) {},
+                           [&](AnyLiveSet& live) { add(live, names(1000, 10)); });
+    const auto door = detail::SharedFile::open(path(), detail::SharedFile::Access::change).value();
+    ASSERT_TRUE(door.lock_door());
+    const auto reader = AnyLiveSet::open(path(), {.read_only = true});
+    ASSERT_TRUE(reader) << reader.error().sentence;
+    door.unlock_door();
+    EXPECT_EQ(add(other, names(0, later)), later);
+    EXPECT_EQ(absent(reader->set(), names(0, later)), 0U);
+  }
 }
 
 // Some of the keys are new: these are moved together in the log. Killed after each of the first

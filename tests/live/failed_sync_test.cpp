@@ -130,6 +130,23 @@ TEST_P(FailedSync, AllAreToldAndNothingAcknowledgedIsLost) {
   }
 }
 
+// The first sync of a file whose page was not its own: it is opened again as one whose sync failed.
+TEST_P(FailedSync, IsNotForgottenWhereACopyIsOpened) {
+  {
+    const std::string original = traces_ / "original";
+    Want want{.keys = 4000, .rate = 1e-4};
+    if (std::string(GetParam()) == "bitmap") want = {.range = {0, (1U << 20) - 1}};
+    ASSERT_TRUE(create_live(original, AnySet::make(GetParam(), want).value()));
+    ASSERT_TRUE(AnyLiveSet::open(original).value().close());
+    std::filesystem::copy_file(original, path());
+  }
+  const int ended = run("first", {"RECORD_DISK_FAILING_SYNC=1"}).spawn(writer(0, 10));
+  ASSERT_EQ(ended, 2) << said("first");
+  const auto live = AnyLiveSet::open(path());
+  ASSERT_TRUE(live) << live.error().sentence;
+  EXPECT_TRUE(live->recovery().sync_failed);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, FailedSync,
                          testing::Values("blocked", "bitmap", "compact", "chain"),
                          [](const auto& info) { return info.param; });

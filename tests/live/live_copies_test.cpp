@@ -254,28 +254,87 @@ TEST_F(LiveCopies, ThoseWhoOnlyAskGoOnInTheNewFile) {
   auto attached = opened();
   add(attached, names(0, 10));
   EXPECT_EQ(absent(reader->set(), names(0, 10)), 0U);
+  const auto old = live_test::number_of_file(path());
   {
     const live_test::SharedPage page(path());
+    auto writer = opened();
+    for (std::uint64_t i = 0; i < 200'000; i += 1000) add(writer, names(i, 1000));
+    ASSERT_TRUE(writer.checkpoint());
+    ASSERT_NE(live_test::number_of_file(path()), old);
+    page->retired = 0;
     page->retiring = static_cast<std::uint32_t>(detail::Retired::replaced);
   }
-  ASSERT_TRUE(create_live(path("next"), AnySet::open(path()).value()));
-  std::filesystem::rename(path("next"), path());
   auto writer = opened(Durability::every);
-  EXPECT_EQ(add(writer, names(0, 1000)), 990U);
-  EXPECT_EQ(absent(reader->set(), names(0, 1000)), 0U);
-  EXPECT_EQ(absent(attached.set(), names(0, 1000)), 0U);
+  EXPECT_EQ(add(writer, names(199'000, 2000)), 1000U);
+  EXPECT_EQ(absent(reader->set(), names(0, 201'000)), 0U);
+  EXPECT_EQ(absent(attached.set(), names(0, 201'000)), 0U);
+}
+
+// A file with a shorter log took the place of the one that is open, and then another set did: of
+// another hash, another kind, or another layout.
+TEST_F(LiveCopies, AnotherSetUnderTheNameIsNotTakenForTheNextFile) {
+  struct Other {
+    const char* kind;
+    std::uint64_t seed;
+  };
+  for (const Other& other :
+       {Other{"compact", 77}, Other{"compact", 0}, Other{"hash-set", 0}, Other{"blocked", 0}}) {
+    SCOPED_TRACE(std::string(other.kind) + " " + std::to_string(other.seed));
+    std::filesystem::remove(path());
+    create("compact", 0, 400'000);
+    const auto reader = AnyLiveSet::open(path(), {.read_only = true}).value();
+    auto idle = opened(Durability::every);
+    {
+      auto writer = opened();
+      for (std::uint64_t i = 0; i < 300'000; i += 1000) add(writer, names(i, 1000));
+      ASSERT_TRUE(writer.checkpoint());
+      EXPECT_FALSE(idle.set().may_contain("absent").value());  // follows
+    }
+    auto second = opened();
+    for (std::uint64_t i = 300'000; i < 700'000; i += 1000) add(second, names(i, 1000));
+    ASSERT_TRUE(second.checkpoint());
+    auto made = AnySet::make(other.kind, {.keys = 400'000, .rate = 1e-4}, Hasher(other.seed));
+    ASSERT_TRUE(create_live(path("other"), made.value()));
+    std::filesystem::rename(path("other"), path());
+    const auto asked = reader.set().may_contain("k0");
+    ASSERT_FALSE(asked);
+    EXPECT_EQ(asked.error().code, Code::mismatch);
+    const std::string_view key = "late";
+    const auto added = idle.set().add_all(std::span(&key, 1));
+    ASSERT_FALSE(added);
+    EXPECT_EQ(added.error().sentence, path() + " was replaced by another set; open it again");
+  }
+}
+
+// It was copied in the moment in which a file with a shorter log took its place.
+TEST_F(LiveCopies, ThePageOfACopyDoesNotTellThatItWasReplaced) {
+  create("hash-set");
+  {
+    auto live = opened();
+    add(live, names(0, 100));
+    const live_test::SharedPage page(path());
+    page->retired = static_cast<std::uint32_t>(detail::Retired::replaced);
+    std::filesystem::copy_file(path(), path("copy"));
+    page->retired = 0;
+  }
+  const auto reader = AnyLiveSet::open(path("copy"), {.read_only = true}).value();
+  const auto asked = reader.set().may_contain("k0");
+  ASSERT_TRUE(asked) << asked.error().sentence;
+  EXPECT_EQ(absent(reader.set(), names(0, 100)), 0U);
 }
 
 TEST_F(LiveCopies, ARelativeNameIsThatOfTheDirectoryWhereItWasOpened) {
   create("hash-set");
   const auto here = std::filesystem::current_path();
   std::filesystem::current_path(directory_.path());
+  const auto before = live_test::number_of_file("F");
   auto live = AnyLiveSet::open("F", {.durability = Durability::none});
   std::filesystem::create_directory("sub");
   std::filesystem::current_path("sub");
   for (std::uint64_t i = 0; i < 200'000; i += 1000) add(live.value(), names(i, 1000));
   const auto shortened = live->checkpoint();
   EXPECT_TRUE(shortened) << shortened.error().sentence;
+  EXPECT_NE(live_test::number_of_file(path()), before);
   EXPECT_FALSE(std::filesystem::exists("F"));
   std::filesystem::current_path(here);
   EXPECT_EQ(add(*live, names(0, 10)), 0U);

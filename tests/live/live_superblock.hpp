@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -39,6 +40,13 @@ inline detail::Superblock newest_superblock(const std::string& path) {
 
 inline bool says_closed(const std::string& path) {
   return newest_superblock(path).live.boot == detail::Boot{};
+}
+
+// Another one when a file with a shorter log took its place.
+inline ino_t number_of_file(const std::string& path) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) throw std::runtime_error(path + " is not there");
+  return facts.st_ino;
 }
 
 // The page that processes share, mapped as long as this lives.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -14,6 +15,8 @@
 #include <bloomery/image.hpp>
 #include <bloomery/live.hpp>
 #include <tests/storage/scratch_directory.hpp>
+
+#include "live_superblock.hpp"
 
 namespace bloomery {
 namespace {
@@ -136,6 +139,38 @@ TEST(LiveThreads, WithAHandleEachAreToldOfEachKeyOnce) {
     const auto verified = verify_image(file.path());
     EXPECT_TRUE(verified) << verified.error().sentence;
   }
+}
+
+// One of them puts a file with a shorter log in its place, from which all read their copy again.
+TEST(LiveThreads, AskOneHandleWhileItsLogIsShortened) {
+  const detail::ScratchDirectory directory;
+  const std::string path = directory / "F";
+  constexpr std::size_t pieces = 25, piece_keys = 8192;
+  const Want want{.keys = pieces * piece_keys, .rate = 1e-3};
+  ASSERT_TRUE(create_live(path, AnySet::make("compact", want).value()));
+  auto live = AnyLiveSet::open(path, {.durability = Durability::none}).value();
+  ASSERT_TRUE(live.set().add("first"));
+  std::atomic<bool> done = false;
+  std::thread asking([&] {
+    const std::string_view key = "first";
+    bool found = false;
+    while (!done) {
+      const auto asked = live.set().may_contain_all(std::span(&key, 1), std::span(&found, 1));
+      if (!asked || !found) break;
+    }
+    EXPECT_TRUE(found);
+  });
+  std::vector<Hash> hashes(piece_keys);
+  const ino_t before = live_test::number_of_file(path);
+  for (std::size_t piece = 0; piece < pieces; ++piece) {
+    for (std::size_t i = 0; i < piece_keys; ++i)
+      hashes[i] = Hasher()(std::to_string(piece * piece_keys + i));
+    EXPECT_TRUE(live.set().add_all(std::span<const Hash>(hashes)));
+  }
+  EXPECT_TRUE(live.checkpoint());
+  done = true;
+  asking.join();
+  EXPECT_NE(live_test::number_of_file(path), before) << "its log was not shortened";
 }
 
 TEST(LiveThreads, AreRefusedOnceItIsSealed) {

@@ -36,9 +36,7 @@ Result<std::unique_ptr<LiveBody>> LiveBody::open(const std::filesystem::path& pa
     auto file = LiveFile::open(path, options.key, SharedFile::Access::change);
     if (!file) return file.error();
     std::unique_ptr<LiveBody> body(new LiveBody(std::move(*file), options));
-    auto inner = body->base(Sharing::shared);
-    if (!inner) return inner.error();
-    body->inner_.emplace(std::move(*inner));
+    if (auto begun = body->begin_from_base(Sharing::shared); !begun) return begun.error();
     LiveBody& mine = *body;
     auto found = mine.file_->attach(mine.replay(), mine.marking());
     if (!found) return found.error();
@@ -76,16 +74,12 @@ Result<std::unique_ptr<LiveBody>> LiveBody::open_to_ask(const std::filesystem::p
     return body;
   }
   if (!mine.file_->is_at_rest() || mine.file_->is_whole_at_rest()) {
-    auto inner = mine.base(wanted);
-    if (!inner) return inner.error();
-    mine.inner_.emplace(std::move(*inner));
+    if (auto begun = mine.begin_from_base(wanted); !begun) return begun.error();
     return body;
   }
   for (const Sharing sharing : {Sharing::shared, Sharing::own}) {
     if (sharing != wanted && wanted == Sharing::own) continue;
-    auto inner = mine.base(sharing);
-    if (!inner) return inner.error();
-    mine.inner_.emplace(std::move(*inner));
+    if (auto begun = mine.begin_from_base(sharing); !begun) return begun.error();
     bool whole = true;
     const auto done = mine.file_->each_logged([&](const LogRecord& record) -> Result<void> {
       if (sharing == Sharing::own) return mine.apply(record);
@@ -106,9 +100,7 @@ Result<std::unique_ptr<LiveBody>> LiveBody::open_to_ask(const std::filesystem::p
 // share.
 Result<void> LiveBody::join_others() const {
   if (!has_own_bytes_ || file_->is_at_rest()) return {};
-  auto inner = base(Sharing::shared);
-  if (!inner) return inner.error();
-  inner_.emplace(std::move(*inner));
+  if (auto begun = begin_from_base(Sharing::shared); !begun) return begun;
   has_own_bytes_ = false;
   return {};
 }
@@ -138,12 +130,14 @@ Error LiveBody::not_in_place() const {
 
 LiveBody::~LiveBody() { static_cast<void>(close().has_value()); }
 
-Result<AnySet> LiveBody::base(Sharing sharing) const {
+Result<void> LiveBody::begin_from_base(Sharing sharing) const {
   auto parts = file_->image_parts(sharing == Sharing::own);
   if (!parts) return parts.error();
   auto set = AnySet::from_parts(std::move(*parts), head().hasher, head().directory.rules);
   if (!set) return Error{set.error().code, file_->name() + ": " + set.error().sentence};
-  return set;
+  inner_.emplace(std::move(*set));
+  if (row_ == nullptr) row_ = &inner().row();
+  return {};
 }
 
 LogRecord LiveBody::record_of(LogOp op, const AnyInputs& inputs) const {

@@ -86,7 +86,7 @@ class LiveBody final : public AnySet::Body {
   // As the log has it, for those who make a live file of a state that knows one.
   static std::vector<std::uint64_t> words_of_output(const WrittenOutput& output);
 
-  const KindRow& row() const override { return inner().row(); }
+  const KindRow& row() const override { return *row_; }
   Result<std::size_t> add(const AnyInputs& inputs, bool* fresh) override;
   Result<void> ask(const AnyInputs& inputs, bool* answers) const override;
   Result<std::size_t> remove(const AnyInputs& inputs, bool* removed) override;
@@ -180,7 +180,8 @@ class LiveBody final : public AnySet::Body {
   Result<bool> has_all_of(const LogRecord& record) const;
   Error not_in_place() const;
 
-  Result<AnySet> base(Sharing sharing) const;
+  // The set that is asked from now on.
+  Result<void> begin_from_base(Sharing sharing) const;
   Result<void> apply(const LogRecord& record) const;
   // What others have logged since; of followed sets.
   Result<void> follow() const;
@@ -214,7 +215,7 @@ class LiveBody final : public AnySet::Body {
   // Verbs call each other: image() is asked for by those who seal.
   mutable std::recursive_mutex turns_;
   using Turns = std::lock_guard<std::recursive_mutex>;
-  const bool in_place_;  // its file is never another one
+  const bool in_place_;  // then its file is never another one
   bool is_closed_ = false;
   Result<void> closed_;                     // how that went
   mutable std::unique_ptr<LiveFile> file_;  // another one when its log was shortened
@@ -225,9 +226,10 @@ class LiveBody final : public AnySet::Body {
   LiveOptions options_;
   // What a reader brings up to date before it answers.
   mutable std::optional<AnySet> inner_;
-  mutable bool has_own_bytes_ = false;   // in place, though it was to be shared
-  mutable std::uint64_t position_ = 0;   // followed: of the log
-  mutable std::optional<Error> broken_;  // the copy is not what the log says
+  mutable const KindRow* row_ = nullptr;  // of all of them; asked for without a turn
+  mutable bool has_own_bytes_ = false;    // in place, though it was to be shared
+  mutable std::uint64_t position_ = 0;    // followed: of the log
+  mutable std::optional<Error> broken_;   // the copy is not what the log says
   struct Run {
     std::vector<std::uint64_t> pending;  // places of its adds that are not done
     std::uint64_t keys = 0;              // in them

@@ -46,7 +46,7 @@ void store_ascending(std::byte* to, std::span<const std::byte> from) {
 
 // The lock is held for as long as one call writes some bytes, 1 to 3 us, and most who find it held
 // come from the same sync. Whoever goes to sleep for that is woken up by another call and some
-// 10 us later: eight writers add a tenth more so.
+// 10 us later: with these tries, eight writers add a tenth more keys.
 constexpr int most_tries = 100;
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -327,8 +327,8 @@ Result<void> LiveFile::Turn::append(const LogRecord& record, bool by_call, bool 
   return {};
 }
 
-// Of the log, where it is written by stores: whole pieces that are full. A piece that somebody else
-// wrote has no pages here.
+// Of the log, where it is written by stores: gives back the pages of the piece that this object
+// wrote before.
 void LiveFile::leave_pages_before(std::uint64_t place) {
   constexpr std::uint64_t piece_bytes = 256U << 10;
   const std::uint64_t piece = (place - log_at()) / piece_bytes;
@@ -341,7 +341,8 @@ Result<std::uint64_t> LiveFile::follow(std::uint64_t from, const Visit& visit) {
   // Nobody has had it open since the system was started: the log ends where its records do.
   if (file_.access() == SharedFile::Access::read && (is_at_rest() || !is_recovered())) {
     if (from > 0) return from;
-    return each_record(region(0), seal(head_.block.live.epoch), visit);
+    const std::uint64_t end = at_rest_ ? at_rest_->log_end : ~std::uint64_t{0};
+    return each_record(log_at_rest(end), seal(head_.block.live.epoch), visit);
   }
   const std::uint64_t end = runtime_->published.load(std::memory_order_acquire);
   if (from >= end) return from;

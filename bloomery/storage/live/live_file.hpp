@@ -250,8 +250,11 @@ class LiveFile {
   // Has another live file its name now? Then nothing is logged here any more.
   bool is_replaced() const {
     constexpr auto replaced = static_cast<std::uint32_t>(Retired::replaced);
+    if (runtime_->retired != replaced && runtime_->retiring != replaced) return false;
+    // The page of a copy tells of the file that it was copied from.
+    if (!is_ready()) return false;
     // Or who replaces it has not said so yet, or ended before it could.
-    return runtime_->retired == replaced || (runtime_->retiring == replaced && !has_its_name());
+    return runtime_->retired == replaced || !has_its_name();
   }
   std::uint64_t epoch() const { return runtime_->epoch; }
   std::uint64_t image_bytes() const { return head_.block.file_bytes; }
@@ -278,6 +281,11 @@ class LiveFile {
   std::span<const std::byte> region(std::uint64_t epoch) const;
   std::uint64_t region_at(std::uint64_t epoch) const;  // in the file
   LogSeal seal(std::uint64_t epoch) const;
+  Result<bool> is_in_use() const;
+  // Of a log that grows.
+  std::span<const std::byte> log_at_rest(std::uint64_t end) const {
+    return region(0).first(std::min<std::uint64_t>(end, region(0).size()));
+  }
 
   // Are all records there that were known to be? Others may be open beside a reader.
   Result<std::uint64_t> expect_whole_log(std::uint64_t expected) const;
@@ -285,6 +293,7 @@ class LiveFile {
   std::uint64_t log_bytes_before(std::uint64_t position) const;
   Result<bool> payload_has_all(std::uint64_t log_bytes, std::uint64_t expected,
                                const Replay& replay) const;
+  Result<void> drop_uncounted() const;
   void make_ready(const LiveFields& live, std::uint64_t generation);
   void look_for_holes();
   // Has the current region room on the disk up to `end`? Makes it; false if it cannot be made and
@@ -353,7 +362,8 @@ class LiveFile {
     std::uint64_t adds = 0;
     KeyForm form = KeyForm::none;
     Moment moment = {};
-    bool is_whole = false;  // the payload has all that the log has
+    bool is_whole = false;                      // the payload has all that the log has
+    std::uint64_t log_end = ~std::uint64_t{0};  // of a log that grows; what lies behind is not read
   };
   std::optional<AtRest> at_rest_;
 };

@@ -80,9 +80,7 @@ Result<void> LiveBody::follow() const {
 // Twice through the log: what was undone is known only behind it.
 Result<void> LiveBody::replay_from_base() const {
   broken_ = Error{Code::io, file_->name() + " could not be followed; open it again"};
-  auto fresh = base(Sharing::own);
-  if (!fresh) return fresh.error();
-  inner_.emplace(std::move(*fresh));
+  if (auto begun = begin_from_base(Sharing::own); !begun) return begun;
   runs_.clear();
   outputs_.clear();
   std::vector<std::uint64_t> undone;
@@ -120,6 +118,22 @@ Result<void> LiveBody::replay_from_base() const {
   return {};
 }
 
+namespace {
+
+// Can this be a file that was put in the place of one that ended with this epoch? Any other live
+// file may have got its name since.
+bool follows(const LiveHead& before, const LiveHead& next, std::uint64_t epoch) {
+  const auto first_kind = [](const LiveHead& head) {
+    const auto& parts = head.directory.parts.parts;
+    return parts.empty() ? std::optional<std::uint32_t>() : parts.front().kind;
+  };
+  return next.block.live.regions == 1 && next.block.live.epoch > epoch &&
+         next.hasher == before.hasher && first_kind(next) == first_kind(before) &&
+         next.directory.parts.form == before.directory.parts.form;
+}
+
+}  // namespace
+
 Result<void> LiveBody::reopen() const {
   const std::uint64_t epoch = file_->epoch();
   const bool secret = head().hasher.mode() == HashMode::hardened;
@@ -136,7 +150,8 @@ Result<void> LiveBody::reopen() const {
   if (auto sound = (*file)->check_sums(marking()); !sound) return sound.error();
   if (!(*file)->has_its_name())
     return Error{Code::mismatch, file_->name() + " was replaced by another program; open it again"};
-  const bool next = (*file)->head().block.live.epoch == epoch + 1 && !in_place();
+  if (!follows(head(), (*file)->head(), epoch))
+    return Error{Code::mismatch, file_->name() + " was replaced by another set; open it again"};
   {
     const std::lock_guard changing(file_changes_);
     file_ = std::move(*file);
@@ -146,10 +161,7 @@ Result<void> LiveBody::reopen() const {
     if (auto begun = file_->begin_running(run_); !begun) return begun;
     file_->expect_runs_from(run_);
   }
-  // The image of the next file is what this one ended with; of a later one it has more.
-  if (!next) return replay_from_base();
-  position_ = 0;
-  return follow();
+  return replay_from_base();
 }
 
 // Without a turn: another process may have put a file with a shorter log in the place of this one,

@@ -1,7 +1,9 @@
 // What is told of a live file without attaching to it: its log, its facts, its checksums.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -44,16 +46,32 @@ Result<LiveFacts> LiveFile::facts() const {
   return facts;
 }
 
+// Whoever opens or closes it has the door locked for a moment; who opens it alone has perhaps not
+// recovered it yet, and then its page says nothing.
+Result<bool> LiveFile::is_in_use() const {
+  constexpr int most_looks = 100;
+  for (int looks = 1;; ++looks) {
+    const auto attached = file_.is_attached();
+    if (!attached) return attached.error();
+    if (!*attached) return false;
+    const auto opening = file_.is_door_locked();
+    if (!opening) return opening.error();
+    if (!*opening || looks == most_looks) return !*opening && is_recovered();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 Result<void> LiveFile::look_at_rest() {
   at_rest_.reset();
+  const auto in_use = is_in_use();
+  if (!in_use) return in_use.error();
+  if (*in_use) return {};
   const auto attached = file_.is_attached();
   if (!attached) return attached.error();
-  // Of one that has opened it and not recovered it yet, the door is still locked.
-  const auto opening = file_.is_door_locked();
-  if (!opening) return opening.error();
-  if (*attached && !*opening && is_recovered()) return {};
   const Moment now = moment();
   AtRest found{head_.block.live.adds, head_.block.live.form, now};
+  // A record that nobody has counted is written over while others have it open.
+  if (*attached && is_recovered()) found.log_end = runtime_->published;
   std::uint64_t log_bytes = 0;
   const Visit count = [&](const LogRecord& record) -> Result<void> {
     log_bytes += record.bytes();
@@ -64,7 +82,8 @@ Result<void> LiveFile::look_at_rest() {
   if (in_place()) {
     if (auto counted = each_logged(count); !counted) return counted;
   } else {
-    const auto counted = each_record(region(0), seal(head_.block.live.epoch), count);
+    const auto counted =
+        each_record(log_at_rest(found.log_end), seal(head_.block.live.epoch), count);
     if (!counted) return counted.error();
   }
   const auto mixed = has_parts_of_different_times();

@@ -12,6 +12,7 @@
 //
 // What does not agree was copied while others added. It is recovered as after a power cut.
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -187,6 +188,20 @@ Result<bool> LiveFile::payload_has_all(std::uint64_t log_bytes, std::uint64_t ex
   return all && behind <= 1;
 }
 
+// The record behind the one that was counted last, if there is one. The log ends before it for
+// good: what is added next may be shorter.
+Result<void> LiveFile::drop_uncounted() const {
+  const std::uint64_t epoch = runtime_->epoch, at = log_bytes();
+  const auto bytes = region(epoch);
+  if (at > bytes.size()) return {};
+  const Visit look = [](const LogRecord&) { return Result<void>(); };
+  const auto end = each_record(bytes, seal(epoch), look, at);
+  if (!end) return end.error();
+  if (*end == at) return {};
+  const std::array<std::byte, LogRecord::head_bytes> nothing{};
+  return file_.write(region_at(epoch) + at, nothing);
+}
+
 Result<Recovery> LiveFile::recover(const Replay& replay, const Mark& mark) {
   const LiveFields live = head_.block.live;
   const bool failed = is_ready() && runtime_->failed != 0;
@@ -224,6 +239,11 @@ Result<Recovery> LiveFile::recover(const Replay& replay, const Mark& mark) {
     if (!*all) has_all = closed = same_run = false;
     found.was_cut = !closed;
   }
+  // Of an add that ended between its record and its intent no bit is set, and nobody knows whether
+  // its keys are new.
+  const bool uncounted = has_all && same_run && *log_bytes > expected && runtime_->intent == 0;
+  if (uncounted)
+    if (auto done = drop_uncounted(); !done) return done.error();
   if ((same_run || failed) && in_place()) settle_intent();
   if (runtime_->failed != 0 && !failed && same_run) return poisoned();
   const std::uint32_t retired = same_run || failed ? runtime_->retired.load() : 0;
@@ -234,14 +254,16 @@ Result<Recovery> LiveFile::recover(const Replay& replay, const Mark& mark) {
   std::uint64_t generation = head_.block.generation;
   if (*mixed) generation = runtime_->generation;
   if (!closed && !same_run && !failed) generation += far_epochs;
-  // What the one before has written and not synced, superblock and sums, is believed from here on.
-  const Region& table = head_.layout.table;
-  if (!failed)
-    if (auto done = sync(image_, 0, table.offset + table.length); !done) return done.error();
   const std::uint32_t failure = failed ? runtime_->failed.load() : 0;
   make_ready(live, generation);
   runtime_->retired = retired;
   runtime_->failed = failure;  // until all is recovered
+  // What is believed from here on may not be on the disk yet: what one before has written and not
+  // synced, superblock and sums; all of a copy. Not before the page is ready: it keeps a failure.
+  const Region& table = head_.layout.table;
+  const std::uint64_t believed = page_fits ? table.offset + table.length : image_.size();
+  if (!failed)
+    if (auto done = sync(image_, 0, believed); !done) return done.error();
 
   KeyForm form = live.form;
   std::uint64_t newest_epoch = live.epoch, seen = 0;

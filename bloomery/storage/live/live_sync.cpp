@@ -35,12 +35,12 @@ class SyncTurn {
       : runtime_(runtime), lock_(runtime.sync_lock, std::try_to_lock) {}
   ~SyncTurn() {
     if (!is_ours()) return;
-    const std::uint32_t syncs = runtime_.syncs;
     runtime_.syncing_upto = 0;
     lock_.unlock();
-    const bool failed = runtime_.failed != 0;
-    tell_change(runtime_.syncs, failed ? all_groups : group_of(syncs));
-    wake_one(runtime_.syncs, group_of(syncs + 1));
+    if (runtime_.failed != 0)
+      tell_change(runtime_.syncs);
+    else
+      tell_group(runtime_.syncs);
   }
   SyncTurn(const SyncTurn&) = delete;
   SyncTurn& operator=(const SyncTurn&) = delete;
@@ -130,7 +130,7 @@ bool LiveFile::is_company_there() const {
 }
 
 // Who waits for the end of the sync that is under way, if that has its records, or else of the one
-// behind it. Where nobody can tell, for either.
+// behind it. While no sync has said yet where it ends: for both.
 WaitGroups LiveFile::groups_of(std::uint64_t upto, std::uint32_t syncs) const {
   const std::uint64_t syncing = runtime_->syncing_upto;
   if (syncing == 0) return group_of(syncs) | group_of(syncs + 1);
@@ -154,7 +154,8 @@ Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log, Company com
       const auto now = Clock::now();
       // A sync that ended has left those behind who came while it ran.
       if (!has_come || ended != syncs)
-        until = now + std::chrono::nanoseconds(runtime_->sync_took / 2);
+        until = now + std::min<Clock::duration>(std::chrono::nanoseconds(runtime_->sync_took / 2),
+                                                longest_wait);
       ended = syncs;
       if (now < until) {
         wait_for_change(runtime_->syncs, syncs, until - now, group_of(syncs));

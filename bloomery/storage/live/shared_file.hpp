@@ -36,7 +36,7 @@ class SharedFile {
   // The same file opened once more, without its locks: a failed write of the system is told to
   // each open file once, so those who sync at the same time need one each.
   Result<SharedFile> opened_again() const;
-  // Also after the directory of the process was changed; the name is the one that was given.
+  // Also after the directory of the process was changed; the name is for sentences.
   const std::filesystem::path& path() const { return path_; }
   const std::string& name() const { return name_; }
   Access access() const { return access_; }
@@ -79,7 +79,7 @@ class SharedFile {
   // Attaching and detaching go one at a time, over all processes.
   Result<void> lock_door() const;
   void unlock_door() const;
-  // By another open file.
+  // Does another open file hold the door?
   Result<bool> is_door_locked() const;
   // With the door locked: true if nobody else is attached. In any case this file is from now on,
   // also if it was before.

@@ -39,13 +39,15 @@ void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen
   static_cast<void>(::syscall(SYS_futex, &value, FUTEX_WAIT_BITSET, seen, &until, nullptr, groups));
 }
 
-void tell_change(std::atomic<std::uint32_t>& value, WaitGroups groups) {
+void tell_change(std::atomic<std::uint32_t>& value) {
   value.fetch_add(1, std::memory_order_release);
-  wake(value, INT_MAX, groups);
+  wake(value, INT_MAX, all_groups);
 }
 
-void wake_one(const std::atomic<std::uint32_t>& value, WaitGroups groups) {
-  wake(value, 1, groups);
+void tell_group(std::atomic<std::uint32_t>& value) {
+  const std::uint32_t before = value.fetch_add(1, std::memory_order_release);
+  wake(value, INT_MAX, group_of(before));
+  wake(value, 1, group_of(before + 1));
 }
 #else
 void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen,
@@ -56,11 +58,10 @@ void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen
     std::this_thread::sleep_for(pause);
 }
 
-void tell_change(std::atomic<std::uint32_t>& value, WaitGroups) {
+void tell_change(std::atomic<std::uint32_t>& value) {
   value.fetch_add(1, std::memory_order_release);
 }
-
-void wake_one(const std::atomic<std::uint32_t>&, WaitGroups) {}
+void tell_group(std::atomic<std::uint32_t>& value) { tell_change(value); }
 #endif
 
 }  // namespace bloomery::inline v0::detail

@@ -13,16 +13,17 @@ using WaitGroups = std::uint32_t;
 constexpr WaitGroups all_groups = ~WaitGroups{0};
 constexpr WaitGroups group_of(std::uint32_t value) { return WaitGroups{1} << (value % 32); }
 
-// Returns when another process or thread has woken up one of the groups, when `value` is not `seen`
-// (any more), or after `longest`: who should do so may have been killed. So look again, and in a
-// loop. Who waits goes on waiting while the number changes and another group is woken up.
+// Returns when another process or thread has woken up one of the groups, or after `longest`: who
+// should do so may have been killed. So look again, and in a loop. Returns at once when `value` is
+// not `seen`; if it changes later, only a wake-up of its groups, or the time, ends the wait.
 void wait_for_change(const std::atomic<std::uint32_t>& value, std::uint32_t seen,
                      std::chrono::nanoseconds longest, WaitGroups groups = all_groups);
 
-// Adds one, and wakes up at once all who wait in one of the groups.
-void tell_change(std::atomic<std::uint32_t>& value, WaitGroups groups = all_groups);
+// Adds one, and wakes up all who wait.
+void tell_change(std::atomic<std::uint32_t>& value);
 
-// Wakes up one of those who wait in one of the groups; the number stays.
-void wake_one(const std::atomic<std::uint32_t>& value, WaitGroups groups);
+// Adds one, and wakes up all in the group of the number before, and one of those in the group of
+// the number that it is now. Of several who do so at once, each has a number of its own.
+void tell_group(std::atomic<std::uint32_t>& value);
 
 }  // namespace bloomery::inline v0::detail
