@@ -306,6 +306,34 @@ TEST_F(LiveCopies, AnotherSetUnderTheNameIsNotTakenForTheNextFile) {
   }
 }
 
+// Its writer was killed: whoever recovers it must know what it is.
+TEST_F(LiveCopies, AnotherSetUnderTheNameIsNotRecoveredByThoseWhoLookForTheNextFile) {
+  create("compact", 0, 400'000);
+  auto idle = opened();
+  auto writer = opened();
+  for (std::uint64_t i = 0; i < 300'000; i += 1000) add(writer, names(i, 1000));
+  ASSERT_TRUE(writer.checkpoint());
+  const auto other = AnySet::make("blocked", {.keys = 50'000, .rate = 1e-6});
+  ASSERT_TRUE(create_live(path("other"), other.value()));
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    auto live = AnyLiveSet::open(path("other"), {.durability = Durability::none}).value();
+    add(live, names(0, 1000));
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  std::filesystem::rename(path("other"), path());
+  const std::string_view key = "late";
+  const auto added = idle.set().add_all(std::span(&key, 1));
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().code, Code::mismatch);
+  auto live = opened();
+  EXPECT_TRUE(live.recovery().was_cut);
+  EXPECT_EQ(live.recovery().keys, 1000U);
+  EXPECT_EQ(absent(live.set(), names(0, 1000)), 0U);
+}
+
 // It was copied in the moment in which a file with a shorter log took its place.
 TEST_F(LiveCopies, ThePageOfACopyDoesNotTellThatItWasReplaced) {
   create("hash-set");
@@ -377,6 +405,26 @@ TEST_F(LiveCopies, AReaderOfAFileThatWasNotRecoveredSeesWhatComesLater) {
   add(live, names(1000, 1000));
   EXPECT_EQ(absent(reader->set(), names(0, 2000)), 0U);
 }
+
+#ifdef __GLIBC__
+// The system marks the locks of a thread that ends, but not where it cannot write to their page.
+TEST_F(LiveCopies, ALockThatADeadThreadHasUnmarkedIsTaken) {
+  create();
+  auto live = opened();
+  add(live, names(0, 10));
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  {
+    const live_test::SharedPage page(path());
+    page->add_lock.__data.__lock = child;
+  }
+  EXPECT_EQ(add(live, names(0, 20)), 10U);
+  ASSERT_TRUE(live.close());
+  EXPECT_EQ(absent(opened().set(), names(0, 20)), 0U);
+}
+#endif
 
 TEST_F(LiveCopies, SumsAreGoodWhileThreadsAdd) {
   create("blocked", 1 << 16, 2'000'000);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <bloomery/image.hpp>
@@ -91,29 +92,38 @@ TEST(LivePowerCuts, NothingAcknowledgedIsLost) {
   EXPECT_GT(with_keys, done / 2);
 }
 
-// What `cp` wrote is on no disk yet when the copy is opened.
+// What `cp` wrote is on no disk yet when the copy is opened: another file, or the same one, over
+// which a copy of it was put back.
 TEST(LivePowerCuts, ACopyIsOnTheDiskBeforeItsFirstKeyIsAcknowledged) {
   constexpr std::uint64_t seed = 3, cuts = 20;
   constexpr std::size_t batches = 25;
   std::mt19937_64 random(seed);
-  for (const char* const kind : {"blocked", "hash-set"}) {
+  for (const auto& [kind, is_put_back] :
+       {std::pair{"blocked", false}, {"hash-set", false}, {"blocked", true}, {"hash-set", true}}) {
     const detail::ScratchDirectory recorded, traces, found;
     const cuts::RecordedRun run{recorded.path(), traces / "trace"};
     const auto write = [&](const std::string& path, const char* writer) {
       return run.spawn({BLOOMERY_LIVE_WRITER, path, kind, writer, std::to_string(seed),
                         std::to_string(batches), std::to_string(keys_a_batch), "every", "4096"});
     };
+    const auto copied_to = [&](const std::string& from, const std::string& to) {
+      return run.spawn({"/bin/dd", "if=" + from, "of=" + to, "bs=65536", "status=none"});
+    };
     const std::string file = recorded / "F", copy = recorded / "copy";
     ASSERT_EQ(write(file, "0"), 0);
-    ASSERT_EQ(run.spawn({"/bin/dd", "if=" + file, "of=" + copy, "bs=65536", "status=none"}), 0);
+    ASSERT_EQ(copied_to(file, copy), 0);
+    if (is_put_back) {
+      ASSERT_EQ(copied_to(copy, file), 0);
+    }
+    const std::string name = is_put_back ? "F" : "copy";
     const std::size_t copied = cuts::read_trace(run.trace).size();
-    ASSERT_EQ(write(copy, "1"), 0);
+    ASSERT_EQ(write(recorded / name, "1"), 0);
     cuts::DiskAfterCut disk(cuts::read_trace(run.trace));
     std::uint64_t acknowledged = 0;
     for (std::uint64_t i = 1; i <= cuts; ++i) {
       const std::size_t cut = copied + i * (disk.events() - copied) / cuts;
       const std::uint64_t choice = random();
-      SCOPED_TRACE(std::string(kind) + ", cut " + std::to_string(cut) + ", seed " +
+      SCOPED_TRACE(std::string(kind) + ", " + name + ", cut " + std::to_string(cut) + ", seed " +
                    std::to_string(choice));
       disk.cut_at(cut);
       disk.rebuild(choice, found.path());
@@ -121,8 +131,8 @@ TEST(LivePowerCuts, ACopyIsOnTheDiskBeforeItsFirstKeyIsAcknowledged) {
       known.take_all(disk.marks());
       if (known.batches() <= batches) continue;
       ++acknowledged;
-      restart_system(found / "copy");
-      auto live = AnyLiveSet::open(found / "copy");
+      restart_system(found / name);
+      auto live = AnyLiveSet::open(found / name);
       ASSERT_TRUE(live) << live.error().sentence;
       known.expect_in(live->set());
       if (HasFatalFailure()) return;

@@ -1,10 +1,21 @@
 #include <bloomery/storage/live/live_file.hpp>
 
+#ifdef __GLIBC__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <ctime>
+#include <fstream>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <bloomery/detail/hash/xxh3.hpp>
@@ -56,6 +67,46 @@ void pause_briefly() {
 #endif
 }
 
+#ifdef __GLIBC__
+// EBUSY: another one has it still.
+int locked_within_a_second(pthread_mutex_t& mutex) {
+  timespec until{};
+  ::clock_gettime(CLOCK_MONOTONIC, &until);
+  ++until.tv_sec;
+  const int number = pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &until);
+  return number == ETIMEDOUT ? EBUSY : number;
+}
+
+// Is there no such thread, or has it ended and only waits to be asked for its exit code?
+bool is_dead(pid_t thread) {
+  if (::kill(thread, 0) != 0) return errno == ESRCH;
+  std::ifstream stat("/proc/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && text.size() > name_end + 2 &&
+         (text[name_end + 2] == 'Z' || text[name_end + 2] == 'X');
+}
+
+// When a thread ends, the system marks the locks that it holds. It cannot do so where the page of
+// the lock cannot be written: on a full disk of a file system that copies what it writes, such as
+// btrfs, where the thread was killed for the same reason. Then this does it, in the way of the
+// system: who waits longest gets the lock, and is told.
+void leave_for_dead_owner(pthread_mutex_t& mutex) {
+  std::atomic_ref<int> word(mutex.__data.__lock);
+  int seen = word.load();
+  const int owner = seen & static_cast<int>(FUTEX_TID_MASK);
+  if (owner == 0 || (seen & static_cast<int>(FUTEX_OWNER_DIED)) != 0 || !is_dead(owner)) return;
+  const int left = (seen & static_cast<int>(FUTEX_WAITERS)) | static_cast<int>(FUTEX_OWNER_DIED);
+  if (word.compare_exchange_strong(seen, left))
+    static_cast<void>(
+        ::syscall(SYS_futex, &mutex.__data.__lock, FUTEX_WAKE, 1, nullptr, nullptr, 0));
+}
+#else
+int locked_within_a_second(pthread_mutex_t& mutex) { return pthread_mutex_lock(&mutex); }
+void leave_for_dead_owner(pthread_mutex_t&) {}
+#endif
+
 // An intent in one word: whole or not there.
 std::uint64_t packed(const LogRecord& record) {
   return std::uint64_t{record.keys} | std::uint64_t{record.words} << 32 |
@@ -69,7 +120,10 @@ RobustLock::RobustLock(pthread_mutex_t& mutex) : mutex_(&mutex) {
     pause_briefly();
     number = pthread_mutex_trylock(mutex_);
   }
-  if (number == EBUSY) number = pthread_mutex_lock(mutex_);
+  while (number == EBUSY) {
+    number = locked_within_a_second(*mutex_);
+    if (number == EBUSY) leave_for_dead_owner(*mutex_);
+  }
   if (number != EOWNERDEAD) return;
   was_left_ = true;
   pthread_mutex_consistent(mutex_);

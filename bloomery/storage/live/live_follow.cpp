@@ -141,6 +141,9 @@ Result<void> LiveBody::reopen() const {
   auto file = LiveFile::open(file_->path(),
                              secret ? std::optional(head().hasher.key()) : std::nullopt, access);
   if (!file) return file.error();
+  // Before anything is done to it.
+  if (!follows(head(), (*file)->head(), epoch))
+    return Error{Code::mismatch, file_->name() + " was replaced by another set; open it again"};
   if (!options_.read_only) {
     auto found = (*file)->attach(replay(), marking());
     if (!found) return found.error();
@@ -148,17 +151,19 @@ Result<void> LiveBody::reopen() const {
     return looked.error();
   }
   if (auto sound = (*file)->check_sums(marking()); !sound) return sound.error();
-  if (!(*file)->has_its_name())
+  // Replaced once more in the meantime: whoever calls this goes on to the next one.
+  if (!(*file)->has_its_name() && !(*file)->is_replaced())
     return Error{Code::mismatch, file_->name() + " was replaced by another program; open it again"};
-  if (!follows(head(), (*file)->head(), epoch))
-    return Error{Code::mismatch, file_->name() + " was replaced by another set; open it again"};
   {
     const std::lock_guard changing(file_changes_);
     file_ = std::move(*file);
   }
   // Runs keep their numbers: the new file has not given any of these.
   if (run_ != 0) {
-    if (auto begun = file_->begin_running(run_); !begun) return begun;
+    if (auto begun = file_->begin_running(run_); !begun) {
+      broken_ = begun.error();  // what is read here is of the file before
+      return begun;
+    }
     file_->expect_runs_from(run_);
   }
   return replay_from_base();

@@ -69,6 +69,13 @@ Result<void> LiveFile::look_at_rest() {
   const auto attached = file_.is_attached();
   if (!attached) return attached.error();
   const Moment now = moment();
+  // What others did while it was waited for them.
+  auto head = read_head();
+  if (!head) return head.error();
+  head_ = std::move(*head);
+  const auto bytes = file_.size_bytes();
+  if (!bytes) return bytes.error();
+  if (auto mapped = map_log(*bytes); !mapped) return mapped;
   AtRest found{head_.block.live.adds, head_.block.live.form, now};
   // A record that nobody has counted is written over while others have it open.
   if (*attached && is_recovered()) found.log_end = runtime_->published;
@@ -85,6 +92,7 @@ Result<void> LiveFile::look_at_rest() {
     const auto counted =
         each_record(log_at_rest(found.log_end), seal(head_.block.live.epoch), count);
     if (!counted) return counted.error();
+    found.log_end = *counted;
   }
   const auto mixed = has_parts_of_different_times();
   if (!mixed) return mixed.error();

@@ -259,11 +259,9 @@ Result<Recovery> LiveFile::recover(const Replay& replay, const Mark& mark) {
   runtime_->retired = retired;
   runtime_->failed = failure;  // until all is recovered
   // What is believed from here on may not be on the disk yet: what one before has written and not
-  // synced, superblock and sums; all of a copy. Not before the page is ready: it keeps a failure.
-  const Region& table = head_.layout.table;
-  const std::uint64_t believed = page_fits ? table.offset + table.length : image_.size();
+  // synced, or cp, also over the file itself. Not before the page is ready: it keeps a failure.
   if (!failed)
-    if (auto done = sync(image_, 0, believed); !done) return done.error();
+    if (auto done = sync(image_, 0, image_.size()); !done) return done.error();
 
   KeyForm form = live.form;
   std::uint64_t newest_epoch = live.epoch, seen = 0;

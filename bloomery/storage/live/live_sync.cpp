@@ -82,7 +82,16 @@ Result<void> LiveFile::write_again() {
       std::memcpy(piece->bytes().data(), some.data(), some.size());
       if (auto put = file_.write(at + done, piece->bytes().first(some.size())); !put) return put;
     }
-    return sync(mapping, 0, mapping.size());
+    if (auto done = sync(mapping, 0, mapping.size()); !done) return done;
+    // Some file systems take a block that could not be written once for empty ever after, whatever
+    // is written to it: ext4 without a journal.
+    const auto there = file_.is_on_disk(at, bytes);
+    if (!there) return there.error();
+    if (*there) return {};
+    return Error{Code::io, name() +
+                               " cannot be brought to its disk, which failed before and does not "
+                               "keep what is written again; copy the file to another disk before "
+                               "this system is restarted, and go on with the copy"};
   };
   if (!in_place()) {
     if (auto done = whole(log_, log_at()); !done) return done;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -56,13 +57,20 @@ std::optional<bool> is_held(int file, off_t at) {
 bool shares_pages(int file) {
   struct statfs facts {};
   if (::fstatfs(file, &facts) != 0) return true;
-  constexpr std::array<std::uint32_t, 6> remote = {
+  constexpr std::array<std::uint32_t, 13> remote = {
       0x6969,      // NFS
       0x517b,      // SMB
       0xff534d42,  // CIFS
       0xfe534d42,  // SMB2
       0x01021997,  // 9P
       0x5346414f,  // AFS
+      0x65735546,  // FUSE: sshfs, bindfs, virtiofs; the file may be reached in another way, too
+      0x00c36400,  // Ceph
+      0x0bd00bd0,  // Lustre
+      0x7461636f,  // OCFS2
+      0x01161970,  // GFS2
+      0x786f4256,  // folders of VirtualBox
+      0x73757245,  // Coda
   };
   return std::ranges::find(remote, static_cast<std::uint32_t>(facts.f_type)) == remote.end();
 }
@@ -105,8 +113,8 @@ Result<SharedFile> SharedFile::open(const std::filesystem::path& path, Access ac
   if (access == Access::change && !shares_pages(file.file_.number()))
     return Error{Code::unsupported,
                  file.name_ +
-                     " is on a network file system, whose files processes cannot change together; "
-                     "keep live sets on a local disk"};
+                     " is on a network file system or on FUSE, where processes may see different "
+                     "bytes of a file; keep live sets on a local file system"};
   struct stat facts {};
   if (::fstat(file.file_.number(), &facts) != 0) return file.refused("read", errno);
   file.identity_ = {facts.st_dev, facts.st_ino, birth_of(file.file_.number())};
@@ -157,6 +165,33 @@ Result<void> SharedFile::read(std::uint64_t offset, std::span<std::byte> into) c
     offset += static_cast<std::uint64_t>(got);
   }
   return {};
+}
+
+Result<bool> SharedFile::is_on_disk(std::uint64_t offset, std::span<const std::byte> bytes) const {
+  constexpr std::uint64_t piece_bytes = 1U << 20;
+  const std::string itself = "/proc/self/fd/" + std::to_string(file_.number());
+  const Descriptor past_cache(
+      unless_interrupted([&] { return ::open(itself.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT); }));
+  if (!past_cache.is_open()) return true;
+  constexpr std::size_t alignment = 4096;
+  auto room = Memory::make(piece_bytes + alignment);
+  if (!room) return room.error();
+  void* aligned = room->bytes().data();
+  std::size_t left = room->size();
+  auto* const piece = static_cast<std::byte*>(std::align(alignment, piece_bytes, aligned, left));
+  // Whole blocks, from and to where such a read may begin and end.
+  const std::uint64_t end = offset + bytes.size();
+  for (std::uint64_t at = offset / piece_bytes * piece_bytes; at < end; at += piece_bytes) {
+    const auto got = unless_interrupted(
+        [&] { return ::pread(past_cache.number(), piece, piece_bytes, static_cast<off_t>(at)); });
+    if (got < 0 && errno == EINVAL) return true;
+    if (got < 0) return refused("read", errno);
+    const std::uint64_t from = std::max(at, offset), upto = std::min(at + piece_bytes, end);
+    if (static_cast<std::uint64_t>(got) < upto - at) return false;
+    if (std::memcmp(piece + (from - at), bytes.data() + (from - offset), upto - from) != 0)
+      return false;
+  }
+  return true;
 }
 
 Result<void> SharedFile::sync_name() const {

@@ -50,6 +50,9 @@ class SharedFile {
   // Device and number, which no other file has in this run of the system.
   const std::array<std::uint64_t, 3>& identity() const { return identity_; }
 
+  // Are these bytes on the disk as a mapping has them? Reads past the cache of the system; true
+  // where that cannot be done.
+  Result<bool> is_on_disk(std::uint64_t offset, std::span<const std::byte> bytes) const;
   // Fills all of `into`.
   Result<void> read(std::uint64_t offset, std::span<std::byte> into) const;
   // Page by page from `offset`, a multiple of 4096; read-only unless the file is open to change it.

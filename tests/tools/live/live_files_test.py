@@ -102,6 +102,20 @@ class LiveFilesTest(unittest.TestCase):
                 self.assertEqual(sum(fresh), len(AHEAD), (fresh, ended))
                 self.assertEqual(self.has(AHEAD + OLD), len(AHEAD + OLD))
 
+    def test_check_finds_what_others_add_after_it_has_begun(self):
+        for kind in ("blocked", "compact", "hash-set"):
+            with self.subTest(kind=kind):
+                self.build(kind=kind)
+                checking = start("check", self.set)
+                # Its first answer: by then it has read the set.
+                checking.stdin.write(b"".join(OLD))
+                checking.stdin.flush()
+                first = os.read(checking.stdout.fileno(), 1 << 16)
+                self.assertTrue(first.startswith(OLD[0]))
+                run("add", "-q", self.set, lines=NEW)
+                rest, _ = checking.communicate(b"".join(NEW), timeout=60)
+                self.assertEqual(first + rest, b"".join(OLD + NEW))
+
     def test_commands_read_it_while_others_add(self):
         self.build()
         checking = start("check", "-c", self.set)
@@ -285,7 +299,7 @@ class LiveFilesTest(unittest.TestCase):
             os.truncate(self.set, 8192)
             _, err = using.communicate(b"".join(NEW), timeout=60)
             self.assertEqual(using.returncode, 2, (words, err))
-            self.assertIn(b"cut short", err)
+            self.assertIn(b"cut it short", err)
 
     def test_a_torn_superblock(self):
         for slot in (0, 4096):

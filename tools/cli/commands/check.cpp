@@ -89,8 +89,8 @@ of F, members that it lacks are taken for false positives.
 
 F is read with all its checksums first; --trust skips those of the payload, for
 an instant start with a large file that was verified before. Those of a live set
-are skipped anyway, and it may be added to meanwhile: a line that comes later may
-find what was added since the start.
+are skipped anyway, and it may be added to meanwhile: each line is asked of what
+others have added by then.
 
 Exit codes, as grep: 0 something was printed (or would have been, with -q or
 -c), 1 nothing, 2 error; 3, with --strict, half a line or more is probably wrong.

@@ -9,6 +9,7 @@
 #include <tools/cli/report/refuse.hpp>
 
 #include "list_set.hpp"
+#include "live_file.hpp"
 #include "remote_set.hpp"
 
 namespace bloomery::cli {
@@ -42,9 +43,11 @@ AskedSets::AskedSets(const std::vector<std::string>& paths, const AskFlags& flag
     // Alone, a set that has no secret key is refused with the key.
     const bool with_key = key_file && (paths.size() == 1 || hardened(path));
     key_used |= with_key;
-    sets_.push_back(std::make_unique<One>(
-        path, open_live_set(path, with_key ? key_file : Word(), verify_of(path, flags.trust)),
-        flags.keys));
+    const Word key = with_key ? key_file : Word();
+    auto file = !is_remote(path) && is_live_set(path)
+                    ? follow_live_set(path, key)
+                    : open_live_set(path, key, verify_of(path, flags.trust));
+    sets_.push_back(std::make_unique<One>(path, std::move(file), flags.keys));
     expect_line_keys(sets_.back()->file.set, path);
   }
   if (key_file && !key_used)

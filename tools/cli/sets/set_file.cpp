@@ -84,6 +84,24 @@ SetFile open_set(const std::string& path, const Word& key_file, Verify verify) {
   return file;
 }
 
+SetFile follow_live_set(const std::string& path, const Word& key_file) {
+  note_input(path);
+  const ReadingSet reading(path);
+  auto watch = FileWatch::begin(path);
+  LiveOptions options{.read_only = true};
+  if (key_file) options.key = read_key_file(*key_file);
+  auto live = AnyLiveSet::open(path, options);
+  if (!live) refuse_file(path, live.error());
+  if (!watch) refuse_file(path, watch.error());
+  if (key_file && live->set().hasher().mode() != HashMode::hardened)
+    refuse(fmt::format("{} is not hardened and has no secret key; leave --key-file out", path));
+  const Parts parts = live->set().parts().value();
+  auto guard = std::make_shared<const MappedSet>(path, std::move(*watch), parts);
+  SetFile file{std::move(live->set())};
+  file.guard = std::move(guard);
+  return file;
+}
+
 SetFile open_set_to_change(const std::string& path, const Word& key_file) {
   if (is_remote(path)) return copy_remote_set(path, key_file);
   note_input(path);
