@@ -11,6 +11,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace bloomery::cli {
 namespace {
@@ -28,6 +29,10 @@ std::atomic<const char*> reading_now = nullptr;
 std::set<const MappedSet*>& mapped_now() {
   static std::set<const MappedSet*> all;
   return all;
+}
+std::vector<const char*>& read_now() {
+  static std::vector<const char*> names;
+  return names;
 }
 std::optional<Error>& found_changed() {
   static std::optional<Error> error;
@@ -133,8 +138,14 @@ Result<void> check_mapped_sets() {
 
 void expect_mapped_unchanged() { check_mapped_sets().value(); }
 
-ReadingSet::ReadingSet(const std::string& path) { reading_now = path.c_str(); }
-ReadingSet::~ReadingSet() { reading_now = nullptr; }
+ReadingSet::ReadingSet(std::string path) : path_(std::move(path)) {
+  read_now().push_back(path_.c_str());
+  reading_now = path_.c_str();
+}
+ReadingSet::~ReadingSet() {
+  std::erase(read_now(), path_.c_str());
+  reading_now = read_now().empty() ? nullptr : read_now().back();
+}
 
 void explain_bus_errors() {
   struct sigaction action {};

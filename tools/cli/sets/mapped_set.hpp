@@ -48,13 +48,17 @@ Result<void> check_mapped_sets();
 // The same, thrown.
 void expect_mapped_unchanged();
 
-// While it lives, a SIGBUS is laid to this file: it is just being read.
+// While it lives, a SIGBUS that no mapped set explains is laid to this file: it is just being read,
+// or it is live. Of several that live at once, to the last one.
 class ReadingSet {
  public:
-  explicit ReadingSet(const std::string& path);
+  explicit ReadingSet(std::string path);
   ~ReadingSet();
   ReadingSet(const ReadingSet&) = delete;
   ReadingSet& operator=(const ReadingSet&) = delete;
+
+ private:
+  const std::string path_;
 };
 
 void explain_bus_errors();

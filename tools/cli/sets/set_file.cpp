@@ -86,7 +86,7 @@ SetFile open_set(const std::string& path, const Word& key_file, Verify verify) {
 
 SetFile follow_live_set(const std::string& path, const Word& key_file) {
   note_input(path);
-  const ReadingSet reading(path);
+  auto reading = std::make_shared<const ReadingSet>(path);
   auto watch = FileWatch::begin(path);
   LiveOptions options{.read_only = true};
   if (key_file) options.key = read_key_file(*key_file);
@@ -99,6 +99,7 @@ SetFile follow_live_set(const std::string& path, const Word& key_file) {
   auto guard = std::make_shared<const MappedSet>(path, std::move(*watch), parts);
   SetFile file{std::move(live->set())};
   file.guard = std::move(guard);
+  file.live = std::move(reading);
   return file;
 }
 

@@ -29,6 +29,7 @@ struct SetFile {
   std::optional<WrittenOutput> output = {};
   std::shared_ptr<RedisSet> remote = {};        // of a set that others share, not a file
   std::shared_ptr<const MappedSet> guard = {};  // of a file that is mapped
+  std::shared_ptr<const ReadingSet> live = {};  // of a live file that is followed
 };
 
 // The error of the library, with the name of the file it is about.
