@@ -410,17 +410,21 @@ TEST_F(LiveCopies, AReaderOfAFileThatWasNotRecoveredSeesWhatComesLater) {
 // The system marks the locks of a thread that ends, but not where it cannot write to their page.
 TEST_F(LiveCopies, ALockThatADeadThreadHasUnmarkedIsTaken) {
   create();
-  auto live = opened();
+  auto live = opened(Durability::every);
   add(live, names(0, 10));
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) ::_exit(0);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   {
+    // Also where this thread has got the number of the dead one.
     const live_test::SharedPage page(path());
-    page->add_lock.__data.__lock = child;
+    page->add_lock.__data.__lock = ::gettid();
+    page->sync_lock.__data.__lock = child;
+    page->checkpoint_lock.__data.__lock = child;
   }
   EXPECT_EQ(add(live, names(0, 20)), 10U);
+  EXPECT_TRUE(live.checkpoint());
   ASSERT_TRUE(live.close());
   EXPECT_EQ(absent(opened().set(), names(0, 20)), 0U);
 }

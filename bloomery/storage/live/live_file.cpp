@@ -79,6 +79,8 @@ int locked_within_a_second(pthread_mutex_t& mutex) {
 
 // Is there no such thread, or has it ended and only waits to be asked for its exit code?
 bool is_dead(pid_t thread) {
+  // The number came round: this thread does not wait for itself.
+  if (thread == static_cast<pid_t>(::syscall(SYS_gettid))) return true;
   if (::kill(thread, 0) != 0) return errno == ESRCH;
   std::ifstream stat("/proc/" + std::to_string(thread) + "/stat");
   std::string text;
@@ -134,6 +136,7 @@ RobustLock::RobustLock(pthread_mutex_t& mutex, std::try_to_lock_t) : mutex_(&mut
   if (was_left_) pthread_mutex_consistent(mutex_);
   if (number != 0 && !was_left_) mutex_ = nullptr;
 }
+void RobustLock::free_if_owner_died(pthread_mutex_t& mutex) { leave_for_dead_owner(mutex); }
 void RobustLock::unlock() {
   if (mutex_ != nullptr) pthread_mutex_unlock(std::exchange(mutex_, nullptr));
 }

@@ -103,6 +103,8 @@ class RobustLock {
   void unlock();
   bool was_left() const { return was_left_; }
   bool is_held() const { return mutex_ != nullptr; }
+  // For those who try, and find it held for a second: its owner may have died without a mark.
+  static void free_if_owner_died(pthread_mutex_t& mutex);
 
  private:
   pthread_mutex_t* mutex_;

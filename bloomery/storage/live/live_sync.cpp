@@ -21,6 +21,8 @@ void raise_to(std::atomic<std::uint64_t>& value, std::uint64_t least) {
 
 // Of a process that was killed in the middle nobody is told.
 constexpr auto longest_wait = std::chrono::milliseconds(20);
+// So many of these, a second, are no sync of a sound disk any more.
+constexpr int most_in_vain = 50;
 
 // A tenth of a second of a slow disk.
 constexpr std::uint64_t synced_at_once = std::uint64_t{4} << 20;
@@ -154,6 +156,7 @@ WaitGroups LiveFile::groups_of(std::uint64_t upto, std::uint32_t syncs) const {
 Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log, Company company) {
   std::uint32_t ended = runtime_->syncs.load(std::memory_order_acquire);
   Clock::time_point until;
+  int in_vain = 0;
   for (bool has_come = false;; has_come = true) {
     const std::uint32_t syncs = runtime_->syncs.load(std::memory_order_acquire);
     if (runtime_->durable.load(std::memory_order_acquire) >= upto) return {};
@@ -174,6 +177,9 @@ Result<void> LiveFile::make_durable(std::uint64_t upto, Memory& log, Company com
     SyncTurn turn(*runtime_);
     if (!turn.is_ours()) {
       wait_for_change(runtime_->syncs, syncs, longest_wait, groups_of(upto, syncs));
+      in_vain = runtime_->syncs == syncs ? in_vain + 1 : 0;
+      if (in_vain % most_in_vain == most_in_vain - 1)
+        RobustLock::free_if_owner_died(runtime_->sync_lock);
       continue;
     }
     if (runtime_->failed != 0) return poisoned();

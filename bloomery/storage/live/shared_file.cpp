@@ -57,13 +57,14 @@ std::optional<bool> is_held(int file, off_t at) {
 bool shares_pages(int file) {
   struct statfs facts {};
   if (::fstatfs(file, &facts) != 0) return true;
-  constexpr std::array<std::uint32_t, 13> remote = {
+  constexpr std::array<std::uint32_t, 14> remote = {
       0x6969,      // NFS
       0x517b,      // SMB
       0xff534d42,  // CIFS
       0xfe534d42,  // SMB2
       0x01021997,  // 9P
       0x5346414f,  // AFS
+      0x6b414653,  // AFS of the kernel
       0x65735546,  // FUSE: sshfs, bindfs, virtiofs; the file may be reached in another way, too
       0x00c36400,  // Ceph
       0x0bd00bd0,  // Lustre
@@ -172,7 +173,8 @@ Result<bool> SharedFile::is_on_disk(std::uint64_t offset, std::span<const std::b
   const std::string itself = "/proc/self/fd/" + std::to_string(file_.number());
   const Descriptor past_cache(
       unless_interrupted([&] { return ::open(itself.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT); }));
-  if (!past_cache.is_open()) return true;
+  if (!past_cache.is_open() && (errno == EINVAL || errno == EOPNOTSUPP)) return true;
+  if (!past_cache.is_open()) return refused("read", errno);
   constexpr std::size_t alignment = 4096;
   auto room = Memory::make(piece_bytes + alignment);
   if (!room) return room.error();

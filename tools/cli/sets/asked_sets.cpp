@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <bloomery/image.hpp>
 
@@ -44,10 +45,10 @@ AskedSets::AskedSets(const std::vector<std::string>& paths, const AskFlags& flag
     const bool with_key = key_file && (paths.size() == 1 || hardened(path));
     key_used |= with_key;
     const Word key = with_key ? key_file : Word();
-    auto file = !is_remote(path) && is_live_set(path)
-                    ? follow_live_set(path, key)
-                    : open_live_set(path, key, verify_of(path, flags.trust));
-    sets_.push_back(std::make_unique<One>(path, std::move(file), flags.keys));
+    std::optional<SetFile> file;
+    if (!is_remote(path) && is_live_set(path)) file = follow_live_set(path, key);
+    if (!file) file = open_live_set(path, key, verify_of(path, flags.trust));
+    sets_.push_back(std::make_unique<One>(path, std::move(*file), flags.keys));
     expect_line_keys(sets_.back()->file.set, path);
   }
   if (key_file && !key_used)

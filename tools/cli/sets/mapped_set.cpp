@@ -138,13 +138,27 @@ Result<void> check_mapped_sets() {
 
 void expect_mapped_unchanged() { check_mapped_sets().value(); }
 
+namespace {
+
+// For the signal handler: all of them, since a page of any may be lost.
+void name_all_read() {
+  static std::string names;
+  std::string now;
+  for (const char* const name : read_now()) now.append(now.empty() ? "" : " or ").append(name);
+  reading_now = nullptr;
+  names = std::move(now);
+  if (!names.empty()) reading_now = names.c_str();
+}
+
+}  // namespace
+
 ReadingSet::ReadingSet(std::string path) : path_(std::move(path)) {
   read_now().push_back(path_.c_str());
-  reading_now = path_.c_str();
+  name_all_read();
 }
 ReadingSet::~ReadingSet() {
   std::erase(read_now(), path_.c_str());
-  reading_now = read_now().empty() ? nullptr : read_now().back();
+  name_all_read();
 }
 
 void explain_bus_errors() {

@@ -49,7 +49,7 @@ Result<void> check_mapped_sets();
 void expect_mapped_unchanged();
 
 // While it lives, a SIGBUS that no mapped set explains is laid to this file: it is just being read,
-// or it is live. Of several that live at once, to the last one.
+// or it is live. Of several that live at once, all are named.
 class ReadingSet {
  public:
   explicit ReadingSet(std::string path);

@@ -84,23 +84,29 @@ SetFile open_set(const std::string& path, const Word& key_file, Verify verify) {
   return file;
 }
 
-SetFile follow_live_set(const std::string& path, const Word& key_file) {
+std::optional<SetFile> follow_live_set(const std::string& path, const Word& key_file) {
+  constexpr int most_tries = 100;
   note_input(path);
   auto reading = std::make_shared<const ReadingSet>(path);
-  auto watch = FileWatch::begin(path);
   LiveOptions options{.read_only = true};
   if (key_file) options.key = read_key_file(*key_file);
-  auto live = AnyLiveSet::open(path, options);
-  if (!live) refuse_file(path, live.error());
-  if (!watch) refuse_file(path, watch.error());
-  if (key_file && live->set().hasher().mode() != HashMode::hardened)
-    refuse(fmt::format("{} is not hardened and has no secret key; leave --key-file out", path));
-  const Parts parts = live->set().parts().value();
-  auto guard = std::make_shared<const MappedSet>(path, std::move(*watch), parts);
-  SetFile file{std::move(live->set())};
-  file.guard = std::move(guard);
-  file.live = std::move(reading);
-  return file;
+  for (int tries = 0;; ++tries) {
+    auto watch = FileWatch::begin(path);
+    auto live = AnyLiveSet::open(path, options);
+    if (!live && !is_live_set(path)) return {};
+    if (!live) refuse_file(path, live.error());
+    if (!watch) refuse_file(path, watch.error());
+    // Replaced between the two: another file is asked than is watched.
+    if (!watch->names(path) && tries < most_tries) continue;
+    if (key_file && live->set().hasher().mode() != HashMode::hardened)
+      refuse(fmt::format("{} is not hardened and has no secret key; leave --key-file out", path));
+    const Parts parts = live->set().parts().value();
+    auto guard = std::make_shared<const MappedSet>(path, std::move(*watch), parts);
+    SetFile file{std::move(live->set())};
+    file.guard = std::move(guard);
+    file.live = std::move(reading);
+    return file;
+  }
 }
 
 SetFile open_set_to_change(const std::string& path, const Word& key_file) {

@@ -39,8 +39,9 @@ struct SetFile {
 // Every refusal names the file. A key file for a set that has no secret key is refused: somebody
 // believes it to be hardened.
 SetFile open_set(const std::string& path, const Word& key_file, Verify verify);
-// A live file, to be asked as long as it is open: what others add meanwhile is found, too.
-SetFile follow_live_set(const std::string& path, const Word& key_file);
+// A live file, to be asked as long as it is open: what others add meanwhile is found, too. Nothing:
+// it is an ordinary one now.
+std::optional<SetFile> follow_live_set(const std::string& path, const Word& key_file);
 // For those who will save it again: read into memory with all its checksums, so that nothing that
 // others do to the file meanwhile gets into what is saved.
 SetFile open_set_to_change(const std::string& path, const Word& key_file);
