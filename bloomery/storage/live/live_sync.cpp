@@ -21,7 +21,7 @@ void raise_to(std::atomic<std::uint64_t>& value, std::uint64_t least) {
 
 // Of a process that was killed in the middle nobody is told.
 constexpr auto longest_wait = std::chrono::milliseconds(20);
-// So many of these, a second, are no sync of a sound disk any more.
+// After so many of these, a second, the one who syncs has perhaps died.
 constexpr int most_in_vain = 50;
 
 // A tenth of a second of a slow disk.

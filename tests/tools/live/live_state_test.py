@@ -127,7 +127,7 @@ class LiveStateTest(unittest.TestCase):
             os.truncate(self.folder / state, 0)
             _, err = run.communicate(b"c\n", timeout=60)
             self.assertEqual(run.returncode, 2, err)
-            self.assertIn(b"error: %s: a page of it could not be read" % state.encode(), err)
+            self.assertIn(b"error: %s was cut short" % state.encode(), err)
 
     def test_first_runs_of_both_sorts_make_one_state(self):
         (self.folder / "in").write_bytes(b"a\nb\n")

@@ -81,9 +81,9 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
   sentence.append("bloomery: error: ");
   sentence.append(name);
   sentence.append(
-      ": a page of it could not be read or written: another program cut it short, its disk failed, "
-      "or, of a live set, its disk is full. What was answered from it cannot be trusted; look at "
-      "the disk, and run again\n");
+      " was cut short by another program while it was in use, or a page of it could not be read or "
+      "written: its disk failed or, of a live set, is full. What was answered from it cannot be "
+      "trusted; look at the disk, and run again\n");
   sentence.say();
   ::_exit(2);
 }
