@@ -408,7 +408,7 @@ TEST_F(LiveCopies, AReaderOfAFileThatWasNotRecoveredSeesWhatComesLater) {
 
 #ifdef __GLIBC__
 // The system marks the locks of a thread that ends, but not where it cannot write to their page.
-TEST_F(LiveCopies, ALockThatADeadThreadHasUnmarkedIsTaken) {
+TEST_F(LiveCopies, ALockWhoseDeadOwnerIsNotMarkedIsTaken) {
   create();
   auto live = opened(Durability::every);
   add(live, names(0, 10));

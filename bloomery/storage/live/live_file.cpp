@@ -67,16 +67,17 @@ void pause_briefly() {
 #endif
 }
 
-#ifdef __GLIBC__
-// EBUSY: another one has it still.
+// EBUSY: another one has it still. By the clock of the day, which every system has here: when that
+// is set, somebody looks too early or too late.
 int locked_within_a_second(pthread_mutex_t& mutex) {
   timespec until{};
-  ::clock_gettime(CLOCK_MONOTONIC, &until);
+  ::clock_gettime(CLOCK_REALTIME, &until);
   ++until.tv_sec;
-  const int number = pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &until);
+  const int number = pthread_mutex_timedlock(&mutex, &until);
   return number == ETIMEDOUT ? EBUSY : number;
 }
 
+#ifdef __GLIBC__
 // Is there no such thread, or has it ended and only waits to be asked for its exit code?
 bool is_dead(pid_t thread) {
   // The number came round: this thread does not wait for itself.
@@ -105,7 +106,6 @@ void leave_for_dead_owner(pthread_mutex_t& mutex) {
         ::syscall(SYS_futex, &mutex.__data.__lock, FUTEX_WAKE, 1, nullptr, nullptr, 0));
 }
 #else
-int locked_within_a_second(pthread_mutex_t& mutex) { return pthread_mutex_lock(&mutex); }
 void leave_for_dead_owner(pthread_mutex_t&) {}
 #endif
 
