@@ -31,7 +31,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,6 +41,7 @@
 #include <bloomery/storage/image_source.hpp>
 #include <bloomery/storage/live/forks.hpp>
 #include <bloomery/storage/live/live_log.hpp>
+#include <bloomery/storage/live/robust_lock.hpp>
 #include <bloomery/storage/live/shared_file.hpp>
 #include <bloomery/storage/live/shared_wait.hpp>
 
@@ -90,26 +90,6 @@ struct LiveRuntime {
 static_assert(sizeof(LiveRuntime) <= page_bytes);
 
 enum class Retired : std::uint32_t { no = 0, replaced = 1, sealed = 2 };
-
-// Locks a robust mutex; was_left tells that its last owner ended while it held it.
-class RobustLock {
- public:
-  explicit RobustLock(pthread_mutex_t& mutex);
-  // Not held where another has it.
-  RobustLock(pthread_mutex_t& mutex, std::try_to_lock_t);
-  ~RobustLock() { unlock(); }
-  RobustLock(const RobustLock&) = delete;
-  RobustLock& operator=(const RobustLock&) = delete;
-  void unlock();
-  bool was_left() const { return was_left_; }
-  bool is_held() const { return mutex_ != nullptr; }
-  // For those who try, and find it held for a second: its owner may have died without a mark.
-  static void free_if_owner_died(pthread_mutex_t& mutex);
-
- private:
-  pthread_mutex_t* mutex_;
-  bool was_left_ = false;
-};
 
 struct LiveFacts;  // live_image.hpp
 
